@@ -462,8 +462,9 @@ pub struct CopiesFinding {
     pub slowest_seconds: f64,
     /// CPU use of the machine meanwhile, in percent.
     pub cpu_pct: Option<f64>,
-    /// Time of one copy alone / time of a copy among these.
-    pub efficiency_ratio: Option<f64>,
+    /// Time of one copy alone / time of a copy among these; without an interval unless there are
+    /// two valid trials of either.
+    pub efficiency_ratio: Option<Estimate>,
     /// Valid trials.
     pub trials: u32,
     /// Invalid trials.

@@ -18,6 +18,11 @@ impl Quantile {
     /// 99 of 100 values do not exceed it.
     pub const P99: Quantile = Quantile(0.99);
 
+    /// That of a fraction between 0 and 1.
+    pub fn of(fraction: f64) -> Option<Quantile> {
+        (fraction > 0.0 && fraction < 1.0).then_some(Quantile(fraction))
+    }
+
     /// The quantile as a fraction, 0 to 1.
     pub fn fraction(self) -> f64 {
         self.0
@@ -32,12 +37,17 @@ impl fmt::Display for Quantile {
     }
 }
 
+impl Serialize for Quantile {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl FromStr for Quantile {
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
         let percent: f64 = text.strip_prefix('p').ok_or(())?.parse().map_err(|_| ())?;
-        let inside = percent > 0.0 && percent < 100.0;
-        inside.then(|| Quantile(percent / 100.0)).ok_or(())
+        Quantile::of(percent / 100.0).ok_or(())
     }
 }
 

@@ -101,6 +101,6 @@ pub use workload::{
     Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,
 };
 pub use yields::{
-    ArmFinding, BudgetVerdict, Cause, KeptUp, LatencyChange, LatencyUs, Recommended, StepFinding,
-    StepStatus, YieldFindings,
+    ArmFinding, BudgetVerdict, Cause, KeptUp, LatencyChange, LatencyUs, Recommended, ShortTrials,
+    StepFinding, StepStatus, TriedArm, YieldFindings,
 };

@@ -1,6 +1,6 @@
 //! What batch work beside a service gains, and what the service pays.
 
-use crate::{Arm, Budget, Estimate, HeadroomCurve, JobHeld, MissingArm, RatedRate};
+use crate::{Arm, Budget, Estimate, HeadroomCurve, JobHeld, MissingArm, Quantile, RatedRate};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,8 +27,10 @@ pub struct YieldFindings {
     pub curve: Vec<HeadroomCurve>,
     /// The arms that this machine cannot do.
     pub missing_arms: Vec<MissingArm>,
-    /// Which arm gains the most within the budget.
+    /// Which arm to take, and how sure that is.
     pub recommended: Recommended,
+    /// The quantiles that are not compared.
+    pub short_trials: Vec<ShortTrials>,
     /// What became of latency after a step of the load: the service alone
     /// first, then each arm. Empty where the load does not step.
     pub step: Vec<StepFinding>,
@@ -85,7 +87,7 @@ pub struct ArmFinding {
     pub work_gained_share: Option<Estimate>,
     /// That and the service's work, as a share of its rated rate.
     pub total_work_share: Option<Estimate>,
-    /// Quantiles of latency in microseconds, over all valid trials.
+    /// Quantiles of latency in microseconds, over the requests of all valid trials.
     pub latency_us: Option<LatencyUs>,
     /// Against the service alone in the same pass, in percent.
     pub latency_change_pct: Option<LatencyChange>,
@@ -111,46 +113,64 @@ pub struct ArmFinding {
     pub invalid_trials: u32,
 }
 
-/// Quantiles in microseconds.
+/// Quantiles in microseconds; `None` for one that takes more requests than all valid trials
+/// together have.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LatencyUs {
     /// The median.
-    pub p50: f64,
+    pub p50: Option<f64>,
     /// 95 %.
-    pub p95: f64,
+    pub p95: Option<f64>,
     /// 99 %.
-    pub p99: f64,
+    pub p99: Option<f64>,
     /// 99.9 %.
-    pub p999: f64,
+    pub p999: Option<f64>,
 }
 
-/// Changes of quantiles, in percent.
+impl LatencyUs {
+    /// In the order of [`Budget::QUANTILES`].
+    pub fn in_order(&self) -> [Option<f64>; 4] {
+        [self.p50, self.p95, self.p99, self.p999]
+    }
+}
+
+/// Changes of quantiles, in percent; `None` for one that takes more requests than a trial has.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct LatencyChange {
     /// Of the median.
-    pub p50: Estimate,
+    pub p50: Option<Estimate>,
     /// Of p95.
-    pub p95: Estimate,
+    pub p95: Option<Estimate>,
     /// Of p99.
-    pub p99: Estimate,
+    pub p99: Option<Estimate>,
     /// Of p99.9.
-    pub p999: Estimate,
+    pub p999: Option<Estimate>,
 }
 
 impl LatencyChange {
     /// In the order of [`Budget::QUANTILES`].
-    pub fn in_order(&self) -> [Estimate; 4] {
+    pub fn in_order(&self) -> [Option<Estimate>; 4] {
         [self.p50, self.p95, self.p99, self.p999]
     }
 
     /// That of the quantile that a budget is about.
-    pub fn under(&self, budget: &Budget) -> Estimate {
-        let wanted = budget.quantile.fraction();
-        let of = Budget::QUANTILES.iter().zip(self.in_order());
-        let mut near: Vec<(f64, Estimate)> = of.map(|(q, e)| ((q - wanted).abs(), e)).collect();
-        near.sort_by(|a, b| a.0.total_cmp(&b.0));
-        near.first().map_or(self.p99, |(_, estimate)| *estimate)
+    pub fn under(&self, budget: &Budget) -> Option<Estimate> {
+        let is_wanted = |q: &f64| (q - budget.quantile.fraction()).abs() < 1e-9;
+        let at = Budget::QUANTILES.iter().position(is_wanted)?;
+        self.in_order()[at]
     }
+}
+
+/// A quantile that is not compared, because trials are too short to show it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ShortTrials {
+    /// Which, such as p99.9.
+    #[schemars(with = "String")]
+    pub quantile: Quantile,
+    /// The fewest requests of a valid trial of the service alone.
+    pub requests: u64,
+    /// How many it takes.
+    pub needed: u64,
 }
 
 /// The cause of extra latency.
@@ -216,16 +236,35 @@ pub enum StepStatus {
     Inconclusive,
 }
 
-/// Which arm gains the most within the budget.
+/// Which arm to take: of those within the budget the one that gains the most. Without such an arm,
+/// of those that are inconclusive and gain at least half as much as any of them, the one with the
+/// lowest worst case; and if all are beyond it, of all.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Recommended {
-    /// Which; `None` where none is known to be within it.
+    /// Which; `None` where no arm gained anything, latency was not compared, or the load steps.
     pub arm: Option<Arm>,
     /// The headroom that it was tried with, in percent of the machine; `None` where it leaves
     /// none.
     pub headroom_pct: Option<f64>,
-    /// Whether there is an arm within the budget; `None` if inconclusive.
-    pub within_budget: Option<bool>,
-    /// Arms that gain more and whose verdict is inconclusive.
+    /// Whether it keeps to the budget.
+    pub verdict: BudgetVerdict,
+    /// The most by which it may change the budget's quantile, in percent: the upper end of its
+    /// interval, which is wider where it was the lowest of several that are alike. `None` without
+    /// an interval.
+    pub worst_case_pct: Option<f64>,
+    /// Others that the run does not tell from it: their intervals overlap with its own, of work
+    /// gained if it is within the budget, else of latency.
+    pub alike: Vec<TriedArm>,
+    /// Other arms whose verdict is inconclusive; if this one is within the budget, those that
+    /// gain more.
     pub undecided: Vec<Arm>,
+}
+
+/// An arm with the headroom that it was tried with.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct TriedArm {
+    /// Which.
+    pub arm: Arm,
+    /// In percent of the machine; `None` where it leaves none.
+    pub headroom_pct: Option<f64>,
 }

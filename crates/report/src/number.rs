@@ -3,7 +3,7 @@
 mod written;
 
 pub(crate) use plimsoll_model::{counted, for_count};
-pub(crate) use written::{Written, confidence};
+pub(crate) use written::{Written, confidence, no_interval};
 
 use plimsoll_model::{Estimate, human_duration};
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! The slow-down of copies of a command that run at once.
 
 use crate::levels::mean;
-use crate::smt;
+use crate::{smt, student};
 use plimsoll_model::{
-    CopiesFinding, CopiesFindings, CopiesPlan, CopiesSetting, CopiesTrial, Phase, Share,
+    CopiesFinding, CopiesFindings, CopiesPlan, CopiesSetting, CopiesTrial, Estimate, Phase, Share,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,8 @@ pub fn findings(plan: &CopiesPlan, trials: &[CopiesTrial]) -> CopiesFindings {
 /// One row per number of copies, ascending.
 ///
 /// Efficiency is the mean time of one copy alone over the mean time of a copy
-/// among n: 1 when n CPUs do n times the work of one.
+/// among n: 1 when n CPUs do n times the work of one. Copies of one trial share
+/// its disturbances, so its interval goes by the means of trials.
 pub fn copies(trials: &[CopiesTrial]) -> Vec<CopiesFinding> {
     let mut groups: BTreeMap<u32, Vec<&CopiesTrial>> = BTreeMap::new();
     for trial in trials {
@@ -31,14 +32,32 @@ pub fn copies(trials: &[CopiesTrial]) -> Vec<CopiesFinding> {
             groups.entry(copies).or_default().push(trial);
         }
     }
-    let mut rows: Vec<CopiesFinding> = groups.iter().filter_map(|(n, t)| row(*n, t)).collect();
-    let counts = |r: &&CopiesFinding| r.trials > 0;
-    let alone = rows.iter().filter(counts).find(|r| r.copies == 1);
-    let alone = alone.map(|r| r.seconds);
-    for row in rows.iter_mut().filter(|r| r.trials > 0) {
-        row.efficiency_ratio = alone.map(|alone| alone / row.seconds);
-    }
-    rows
+    let means = |copies: u32| -> Vec<f64> {
+        let trials = groups.get(&copies).into_iter().flatten();
+        let valid = trials.filter(|trial| trial.verdict.is_valid());
+        valid.filter_map(|trial| mean_seconds(trial)).collect()
+    };
+    let alone = means(1);
+    let efficiency = |copies: u32| match copies {
+        // It is what the others are measured by.
+        1 => alone.first().map(|_| Estimate::within(1.0, 1.0, 1.0)),
+        copies => student::ratio(&alone, &means(copies)),
+    };
+    let row = |(copies, trials): (&u32, &Vec<&CopiesTrial>)| {
+        let row = row(*copies, trials)?;
+        let efficiency_ratio = efficiency(*copies);
+        Some(CopiesFinding {
+            efficiency_ratio,
+            ..row
+        })
+    };
+    groups.iter().filter_map(row).collect()
+}
+
+fn mean_seconds(trial: &CopiesTrial) -> Option<f64> {
+    let times = &trial.outcome.copy_times;
+    let sum: Duration = times.iter().sum();
+    (!times.is_empty()).then(|| sum.as_secs_f64() / times.len() as f64)
 }
 
 /// Valid trials if there are any; else the invalid ones, for display without
@@ -79,9 +98,23 @@ mod tests {
     fn the_published_compile_times_give_the_published_efficiency() {
         for (alone, eight, efficiency) in [(244, 253, 0.964), (223, 354, 0.63)] {
             let rows = copies(&[copies_trial(8, eight), copies_trial(1, alone)]);
-            assert_eq!(rows[0].efficiency_ratio, Some(1.0));
-            assert!((rows[1].efficiency_ratio.unwrap() - efficiency).abs() < 0.0006);
+            assert_eq!(rows[0].efficiency_ratio.unwrap().value, 1.0);
+            let found = rows[1].efficiency_ratio.unwrap();
+            assert!((found.value - efficiency).abs() < 0.0006);
+            assert_eq!(found.interval(), None, "one trial of each");
         }
+    }
+
+    #[test]
+    fn two_trials_of_each_give_an_interval() {
+        let trials = [(1, 100), (1, 102), (4, 110), (4, 113)];
+        let rows = copies(&trials.map(|(copies, seconds)| copies_trial(copies, seconds)));
+        let efficiency = rows[1].efficiency_ratio.unwrap();
+        assert!((efficiency.value - 101.0 / 111.5).abs() < 1e-9);
+        assert!(
+            efficiency.holds(0.88) && !efficiency.holds(1.0),
+            "{efficiency:?}"
+        );
     }
 
     #[test]

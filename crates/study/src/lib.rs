@@ -40,6 +40,7 @@ mod shown;
 pub mod sizing;
 mod smt;
 pub mod steady;
+mod student;
 mod theil_sen;
 mod thresholds;
 pub mod yields;

@@ -3,29 +3,31 @@
 //! Every figure that compares is a difference within a pass: an arm against
 //! the service alone, or against the job alone, of the same pass. Latencies are
 //! compared by the logarithm of their ratio, whose mean over the passes is
-//! stated as a change in percent; its interval comes from resampled passes. The
-//! second trial of the service alone in each pass is compared in the same way,
-//! and shows what differs where nothing does.
+//! stated as a change in percent; its interval is Student's t over the passes,
+//! from three on. The second trial of the service alone in each pass is compared
+//! in the same way, and shows what differs where nothing does.
 
 mod arm;
 mod headrooms;
 mod knee;
+mod recommended;
 mod step;
 mod verdict;
 
 use crate::bootstrap;
 use crate::rated::rated;
 use plimsoll_model::{
-    Arm, ArmFinding, Estimate, Rate, Share, SideloadPlan, StepCourse, YieldFindings, YieldPlan,
-    YieldSetting, YieldTrial,
+    Arm, ArmFinding, Estimate, Rate, Share, SideloadPlan, StepCourse, TriedArm, YieldFindings,
+    YieldPlan, YieldSetting, YieldTrial,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
 #[cfg(test)]
 mod tests;
 
-/// Fewer pairs than this have no interval: of four, even the extremes hold the
-/// truth in no more than 7 of 8 cases (1 - 2/2^n), of five in 15 of 16.
+/// What is resampled has no interval with fewer passes than this: of four, even
+/// the extremes hold the truth in no more than 7 of 8 cases (1 - 2/2^n), of five
+/// in 15 of 16.
 const FEWEST_PAIRS: usize = 5;
 
 /// The trials before the first that has to do with a job: those of the
@@ -42,9 +44,9 @@ pub fn findings(plan: &YieldPlan, trials: &[YieldTrial]) -> YieldFindings {
     let side = &plan.sideload;
     let rated = rated(&plan.load, before_jobs(trials));
     let of_arms = Seen::of(trials, None);
-    let noise = arm::change(&of_arms, Arm::ServiceAgain, plan.load.run.seed);
+    let noise = arm::change(&of_arms, Arm::ServiceAgain);
     let noise_floor_pct = noise
-        .and_then(|change| change.under(&side.budget).interval())
+        .and_then(|change| change.under(&side.budget)?.interval())
         .map(|(low, high)| low.abs().max(high.abs()));
     let context = Context {
         side,
@@ -66,8 +68,7 @@ pub fn findings(plan: &YieldPlan, trials: &[YieldTrial]) -> YieldFindings {
     let curve = headrooms::curves(&context, &tried);
     let stepped = step::findings(plan, &of_arms);
     let is_point = |t: &Tried<'_>| t.headroom.is_some() && !side.headrooms.is_empty();
-    let shown: Vec<_> = tried.iter().map(Tried::stated).collect();
-    let recommended = verdict::recommended(&shown);
+    let recommended = recommended::recommended(&side.budget, &tried);
     YieldFindings {
         rate_rps: trials.iter().find_map(asked_rps),
         rated,
@@ -75,6 +76,7 @@ pub fn findings(plan: &YieldPlan, trials: &[YieldTrial]) -> YieldFindings {
         passes: passes.map_or(0, |passes| passes.len() as u32),
         noise_floor_pct,
         recommended,
+        short_trials: arm::short_trials(&of_arms),
         arms: tried
             .iter()
             .filter(|t| t.found.arm != Arm::ServiceAgain && !is_point(t))
@@ -124,8 +126,11 @@ struct Tried<'t> {
 }
 
 impl Tried<'_> {
-    fn stated(&self) -> (Option<f64>, &ArmFinding) {
-        (self.headroom.map(Share::pct), &self.found)
+    fn is_at(&self) -> TriedArm {
+        TriedArm {
+            arm: self.found.arm,
+            headroom_pct: self.headroom.map(Share::pct),
+        }
     }
 }
 
@@ -192,21 +197,12 @@ impl<'t> Seen<'t> {
     }
 }
 
-/// The mean of `values`, one for each pass; `None` without any.
-fn mean(values: &[f64], seed: u64) -> Option<Estimate> {
-    enough(bootstrap::mean(values, seed), values.len())
-}
-
 /// What `figure` gives for all of `n` passes, with what it gives for passes
 /// drawn with replacement.
 fn resampled(n: usize, seed: u64, figure: impl Fn(&[usize]) -> Option<f64>) -> Option<Estimate> {
-    enough(bootstrap::figure(n, seed, figure), n)
-}
-
-/// Without an interval of too few pairs.
-fn enough(found: Option<Estimate>, pairs: usize) -> Option<Estimate> {
-    match pairs < FEWEST_PAIRS {
-        true => found.map(|found| Estimate::alone(found.value)),
+    let found = bootstrap::figure(n, seed, figure)?;
+    Some(match n < FEWEST_PAIRS {
+        true => Estimate::alone(found.value),
         false => found,
-    }
+    })
 }

@@ -127,7 +127,7 @@ fn a_table_of_copies_gives_the_published_efficiency() {
     };
     assert_eq!(plan.numbers, [1, 4, 8]);
     let copies = plimsoll_study::copies::findings(&plan, &trials).copies;
-    assert!((copies[2].efficiency_ratio.unwrap() - 0.63).abs() < 0.001);
+    assert!((copies[2].efficiency_ratio.unwrap().value - 0.63).abs() < 0.001);
     assert_eq!(copies[2].cpu_pct, Some(100.0));
 }
 

@@ -3,7 +3,7 @@
 //! or write error is reported once and is not fatal.
 
 use plimsoll_host::Root;
-use plimsoll_model::{Arm, Budget, Provenance, YieldFindings, utc_date};
+use plimsoll_model::{Arm, Budget, BudgetVerdict, Provenance, YieldFindings, utc_date};
 use plimsoll_record::{Existing, write_private};
 use plimsoll_side::{Advice, CpuMechanism};
 use serde::{Deserialize, Serialize};
@@ -51,19 +51,34 @@ fn file_in(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
     Some(dir.join("plimsoll/best.json"))
 }
 
-/// Stores the recommendation of a complete run, if there is one. Returns a sentence
-/// with the result.
+/// Stores the recommendation of a complete run if it is within the budget: what is
+/// only the best supported is for a person to decide. Returns a sentence with the
+/// result.
 pub(super) fn keep(
     findings: &YieldFindings,
     machine: &Provenance,
     record: &Path,
 ) -> Option<String> {
-    let best = Best::of(findings, machine, record, SystemTime::now())?;
     let file = usual_file()?;
+    let Some(best) = Best::of(findings, machine, record, SystemTime::now()) else {
+        return not_kept(findings);
+    };
     let shown = file.display();
     Some(match write(&best, &file) {
         Ok(()) => format!("note: plimsoll side --mechanism auto uses this from now on ({shown})"),
         Err(why) => format!("note: plimsoll side will not know of it: {shown}: {why}"),
+    })
+}
+
+/// Why a recommendation is not stored.
+fn not_kept(findings: &YieldFindings) -> Option<String> {
+    let best = &findings.recommended;
+    let (arm, budget) = (best.arm?, findings.budget);
+    (best.verdict == BudgetVerdict::Inconclusive).then(|| {
+        format!(
+            "note: plimsoll side --mechanism auto does not use {arm}, which is not shown to be \
+             within {budget}"
+        )
     })
 }
 
@@ -123,7 +138,7 @@ impl Best {
         record: &Path,
         now: SystemTime,
     ) -> Option<Best> {
-        let within = findings.recommended.within_budget == Some(true);
+        let within = findings.recommended.verdict == BudgetVerdict::Within;
         let best = findings.best().filter(|_| within)?;
         let since = now.duration_since(SystemTime::UNIX_EPOCH).ok()?;
         Some(Best {
@@ -139,7 +154,7 @@ impl Best {
                 .to_string(),
             budget: findings.budget,
             gained_share: best.work_gained_share?.value,
-            change_pct: best.latency_change_pct?.under(&findings.budget).value,
+            change_pct: best.latency_change_pct?.under(&findings.budget)?.value,
         })
     }
 

@@ -53,7 +53,7 @@ fn the_published_compile_times_give_the_published_efficiency() {
         let last = found["copies"].as_array().unwrap().last().unwrap().clone();
         assert_eq!(last["copies"], 8);
         assert!(
-            (number(&last["efficiency_ratio"]) - efficiency).abs() < 0.0006,
+            (number(&last["efficiency_ratio"]["value"]) - efficiency).abs() < 0.0006,
             "{name}"
         );
     }

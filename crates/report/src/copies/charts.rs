@@ -1,7 +1,7 @@
 //! A run of copies: how they slow each other down, how much work that is, and
 //! what CPU use says of it.
 
-use super::findings::{columns, is_disturbed, sentences};
+use super::findings::{columns, is_disturbed, sentences, speed};
 use crate::chart::{
     At, Axis, Chart, Datum, Height, Mark, MarkKind, Panel, Scale, Series, Shape, Tone, Unit, Width,
     time_line,
@@ -42,13 +42,16 @@ pub(super) fn terminal(view: View<'_>) -> Vec<Chart> {
 }
 
 /// The numbers of copies to pick from, the largest first.
-pub(super) fn picker(rows: &[CopiesFinding], charts: &[Chart]) -> Picker {
-    let items = rows.iter().map(|row| (name(row), facts(row)));
+pub(super) fn picker(view: View<'_>, charts: &[Chart]) -> Picker {
+    let rows = &view.findings.copies;
+    let items = rows
+        .iter()
+        .map(|row| (name(row), facts(row, view.is_table)));
     Picker::of(Picker::LEVELS, items, rows.len().saturating_sub(1), charts)
 }
 
-fn facts(row: &CopiesFinding) -> String {
-    let speed = |ratio| format!("{:.0} % of the speed of one alone", 100.0 * ratio);
+fn facts(row: &CopiesFinding, is_table: bool) -> String {
+    let speed = |ratio| format!("{} of the speed of one alone", speed(row, ratio, is_table));
     let parts = [
         Some(format!("{} s each", number::short(row.seconds))),
         row.efficiency_ratio.map(speed),
@@ -187,21 +190,21 @@ fn work(view: View<'_>) -> Option<Chart> {
     let rows = &view.findings.copies;
     rows.iter()
         .find(|r| r.efficiency_ratio.is_some() && r.copies > 1)?;
-    let sentences = sentences(rows);
+    let sentences = sentences(rows, view.is_table);
     let title = sentences.first()?.text.trim_end_matches('.');
     let hint = "Work of all copies together, in copies that run alone. On the dotted diagonal they \
                 do not disturb each other.";
     let tell = |r: &CopiesFinding| match r.efficiency_ratio {
         Some(ratio) => format!(
-            "each at {:.0} % of the speed of one alone, together the work of {}",
-            100.0 * ratio,
-            number::short(ratio * f64::from(r.copies))
+            "each at {} of the speed of one alone, together the work of {}",
+            speed(r, ratio, view.is_table),
+            number::short(ratio.value * f64::from(r.copies))
         ),
         None => "efficiency is not known".to_owned(),
     };
     // More work than that of copies alone is a sign of disturbed trials, and
     // shall be seen as such.
-    let work = |r: &CopiesFinding| Some(f64::from(r.copies) * r.efficiency_ratio?);
+    let work = |r: &CopiesFinding| Some(f64::from(r.copies) * r.efficiency_ratio?.value);
     let x = copies_axis(view);
     let most = rows.iter().filter_map(work).map(|work| 1.04 * work);
     let scale = Scale::linear(0.0, most.fold(x.scale.high(), f64::max));

@@ -1,16 +1,16 @@
 //! What was found, as a table and as sentences.
 
-use crate::number::{self, counted, for_count};
+use crate::number::{self, MISSING, Written, counted, for_count};
 use crate::sentence::Sentence;
 use crate::smt;
 use crate::table::{Column, ColumnsOf, Ink, known, trials};
-use plimsoll_model::{CopiesFinding, CopiesFindings};
+use plimsoll_model::{CopiesFinding, CopiesFindings, Estimate};
 
 pub(super) fn columns(findings: &CopiesFindings, is_table: bool) -> Vec<Column> {
     let (rows, smt) = (&findings.copies[..], &findings.smt);
     let of = ColumnsOf(rows);
     let counted = if is_table { "rows" } else { "trials" };
-    let ratio = |ratio: f64| format!("{ratio:.2}");
+    let ratio = |ratio| Written::of(ratio, 2);
     let columns = [
         Some(of.column("copies", "", |r| r.copies.to_string())),
         Some(of.column("time", "s", |r| number::short(r.seconds))),
@@ -18,13 +18,47 @@ pub(super) fn columns(findings: &CopiesFindings, is_table: bool) -> Vec<Column> 
         Some(of.column("CPU", "%", |r| known(r.cpu_pct, number::pct))),
         // Beside the CPU use that it corrects.
         smt::column(smt, rows),
-        Some(of.column("efficiency", "ratio", |r| known(r.efficiency_ratio, ratio))),
+        Some(of.column("efficiency", "ratio", |r| {
+            known(r.efficiency_ratio, |e| ratio(e).value)
+        })),
+        Some(of.ranked("interval", "95 %", 1, |r| match r.copies {
+            // What the others are measured by.
+            1 => MISSING.to_owned().into(),
+            _ => known(r.efficiency_ratio, |e| interval(r, e, is_table)),
+        })),
         Some(of.ranked(counted, "", 1, |r| trials(r.trials, r.invalid_trials))),
     ];
     columns.into_iter().flatten().collect()
 }
 
-pub(super) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
+/// `0.94 to 0.97`, or why there is none.
+fn interval(row: &CopiesFinding, efficiency: Estimate, is_table: bool) -> String {
+    let ends = Written::of(efficiency, 2).ends();
+    ends.unwrap_or_else(|| format!("none: {}", few(row, is_table)))
+}
+
+/// What is too few for an interval: `one trial`.
+fn few(row: &CopiesFinding, is_table: bool) -> String {
+    let (one, many) = match is_table {
+        true => ("one row", "rows"),
+        false => ("one trial", "trials"),
+    };
+    match row.trials {
+        1 => one.to_owned(),
+        n => format!("{n} {many}"),
+    }
+}
+
+/// The speed of each copy in percent of that of one alone, with its interval or why there is none:
+/// `96 % (94 to 97)`.
+pub(super) fn speed(row: &CopiesFinding, efficiency: Estimate, is_table: bool) -> String {
+    let pct = Written::of(efficiency.map_rising(|ratio| 100.0 * ratio), 0);
+    let ends = pct.ends();
+    let ends = ends.unwrap_or_else(|| format!("no interval: {}", few(row, is_table)));
+    format!("{} % ({ends})", pct.value)
+}
+
+pub(super) fn sentences(rows: &[CopiesFinding], is_table: bool) -> Vec<Sentence> {
     let Some(most) = rows.iter().rfind(|r| r.trials > 0) else {
         let none = "There is no valid trial, so how much copies slow each other down is not known.";
         return vec![Ink::Yellow.says(none)];
@@ -32,15 +66,16 @@ pub(super) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
     let copies = f64::from(most.copies);
     let work = match most.efficiency_ratio {
         _ if most.copies == 1 => Ink::Plain.says(format!(
-            "One copy alone takes {} s.",
-            number::short(most.seconds)
+            "One copy alone takes {} s (mean of {}).",
+            number::short(most.seconds),
+            few(most, is_table)
         )),
-        Some(ratio) => Ink::Green.says(format!(
-            "With {} copies at once, each runs at {:.0} % of the speed of one alone: \
+        Some(ratio) => sure(ratio).says(format!(
+            "With {} copies at once, each runs at {} of the speed of one alone: \
                  together they do the work of {} copies that do not disturb each other.",
             most.copies,
-            100.0 * ratio,
-            number::short(copies * ratio),
+            speed(most, ratio, is_table),
+            number::short(copies * ratio.value),
         )),
         None => Ink::Yellow.says(format!(
             "With {} copies at once, each takes {} s; no valid trial of one copy alone, so how \
@@ -63,6 +98,14 @@ pub(super) fn sentences(rows: &[CopiesFinding]) -> Vec<Sentence> {
         ))
     }));
     out
+}
+
+/// The colour of an answer: green is for what has an interval that is not wide.
+fn sure(ratio: Estimate) -> Ink {
+    match (ratio.interval(), ratio.wide()) {
+        (Some(_), None) => Ink::Green,
+        _ => Ink::Yellow,
+    }
 }
 
 /// Whether a row shows invalid trials, for want of others.

@@ -3,14 +3,14 @@
 mod charts;
 mod findings;
 
-use crate::document::csv::{Field, Number, Text, table as csv_table};
+use crate::document::csv::{Field, Interval, Number, Text, table as csv_table};
 use crate::document::json::Json;
 use crate::document::{Document, Fact, Role, Run, Table, remedy};
 use crate::{Report, method, smt};
 use findings::{columns, is_disturbed, sentences};
 use plimsoll_model::{CopiesFinding, CopiesFindings, CopiesPlan, TrialPicture};
 
-const SCHEMA_VERSION: u32 = 3;
+const SCHEMA_VERSION: u32 = 4;
 
 pub type CopiesReport<'a> = Report<'a, CopiesPlan, CopiesFindings>;
 
@@ -26,7 +26,7 @@ pub fn document<'a>(
         None => Run::of(report, "numbers of copies"),
     });
     out.json = Some(Json::of_run(SCHEMA_VERSION, report, None));
-    let answers = sentences(&findings.copies);
+    let answers = sentences(&findings.copies, is_table);
     if let Some(first) = answers.first() {
         out.headline = first.text.trim_end_matches('.').to_owned();
     }
@@ -45,7 +45,7 @@ pub fn document<'a>(
         let tally = report.record.trials.in_words();
         let time_line = own.and_then(|trials| charts::of_trials(trials, tally));
         let figures = charts::figures(view(trials), time_line);
-        out.picker = Some(charts::picker(&findings.copies, &figures));
+        out.picker = Some(charts::picker(view(trials), &figures));
         out.charts(figures);
     }
     out.table(Table::of(columns(findings, is_table)));
@@ -77,7 +77,7 @@ const COPIES: [Field<CopiesFinding>; 7] = [
     Number("seconds", |c| Some(c.seconds)),
     Number("slowest_seconds", |c| Some(c.slowest_seconds)),
     Number("cpu_pct", |c| c.cpu_pct),
-    Number("efficiency_ratio", |c| c.efficiency_ratio),
+    Interval("efficiency_ratio", |c| c.efficiency_ratio),
     Text("trials", |c| c.trials.to_string()),
     Text("invalid_trials", |c| c.invalid_trials.to_string()),
 ];

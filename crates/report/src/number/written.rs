@@ -62,6 +62,11 @@ impl Written {
         self.low.as_ref().unwrap_or(&self.value)
     }
 
+    /// The upper end, where there is one, else the value.
+    pub(crate) fn most(&self) -> &str {
+        self.high.as_ref().unwrap_or(&self.value)
+    }
+
     /// `12,100 to 12,600`; `12,100 or more` and `12,600 or less` where the
     /// other end is not known. A single end at the value itself is left out.
     pub(crate) fn ends(&self) -> Option<String> {
@@ -81,6 +86,14 @@ impl Written {
         format!("{}{unit}{}", self.value, self.ends_in_brackets())
     }
 
+    /// The same, which without ends says of how few trials that comes: `76.0 % (no interval: one
+    /// trial)`.
+    pub(crate) fn with_ends_of(&self, unit: &str, trials: u32) -> String {
+        let none = || format!(" ({})", no_interval(trials));
+        let ends = self.ends().map_or_else(none, |ends| format!(" ({ends})"));
+        format!("{}{unit}{ends}", self.value)
+    }
+
     /// ` (74.1 to 78.3)`, and without ends nothing.
     pub(crate) fn ends_in_brackets(&self) -> String {
         words_of(self.ends(), |ends| format!(" ({ends})"))
@@ -92,6 +105,14 @@ impl Written {
             Some(ends) => format!("{} interval {ends}", confidence()),
             None => "no interval".to_owned(),
         }
+    }
+}
+
+/// `no interval: one trial`
+pub(crate) fn no_interval(trials: u32) -> String {
+    match trials {
+        1 => "no interval: one trial".to_owned(),
+        n => format!("no interval: {n} trials"),
     }
 }
 

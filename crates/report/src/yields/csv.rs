@@ -47,16 +47,14 @@ const ARMS: [Field<Row>; 20] = [
     Number("allowed_share", |r| r.allowed_share),
     Interval("work_gained_share", |r| r.found.work_gained_share),
     Interval("total_work_share", |r| r.found.total_work_share),
-    Number("latency_p50_us", |r| Some(r.found.latency_us?.p50)),
-    Number("latency_p95_us", |r| Some(r.found.latency_us?.p95)),
-    Number("latency_p99_us", |r| Some(r.found.latency_us?.p99)),
-    Number("latency_p999_us", |r| Some(r.found.latency_us?.p999)),
-    Interval("change_p50_pct", |r| Some(r.found.latency_change_pct?.p50)),
-    Interval("change_p95_pct", |r| Some(r.found.latency_change_pct?.p95)),
-    Interval("change_p99_pct", |r| Some(r.found.latency_change_pct?.p99)),
-    Interval("change_p999_pct", |r| {
-        Some(r.found.latency_change_pct?.p999)
-    }),
+    Number("latency_p50_us", |r| r.found.latency_us?.p50),
+    Number("latency_p95_us", |r| r.found.latency_us?.p95),
+    Number("latency_p99_us", |r| r.found.latency_us?.p99),
+    Number("latency_p999_us", |r| r.found.latency_us?.p999),
+    Interval("change_p50_pct", |r| r.found.latency_change_pct?.p50),
+    Interval("change_p95_pct", |r| r.found.latency_change_pct?.p95),
+    Interval("change_p99_pct", |r| r.found.latency_change_pct?.p99),
+    Interval("change_p999_pct", |r| r.found.latency_change_pct?.p999),
     Interval("price_us_per_pct", |r| r.found.price_us_per_pct),
     Number("run_delay_us_per_request", |r| {
         r.found.run_delay_us_per_request

@@ -2,9 +2,9 @@
 
 use super::{YieldReport, sentences, step, table};
 use crate::document::Fact;
-use crate::number::{Written, trimmed_pct};
+use crate::number::{Written, no_interval, trimmed_pct};
 use crate::sentence::words_of;
-use plimsoll_model::{ArmFinding, Estimate, human_duration};
+use plimsoll_model::{ArmFinding, BudgetVerdict, Estimate, human_duration};
 
 /// The arm that is shown first: the one to take, else the first with a job beside the
 /// service.
@@ -22,16 +22,45 @@ pub(super) fn headline(report: &YieldReport<'_>) -> String {
         return step::headline(findings, plan);
     }
     let budget = &findings.budget;
-    match (findings.best(), findings.recommended.within_budget) {
-        (Some(best), _) => {
+    let Some(best) = findings.best() else {
+        return format!("Budget {budget}: inconclusive");
+    };
+    let name = format!(
+        "{}{}",
+        best.arm,
+        sentences::with(findings.recommended.headroom_pct)
+    );
+    let worst = worst(report, best);
+    match findings.recommended.verdict {
+        BudgetVerdict::Within => {
             let gained = words_of(best.work_gained_share.map(table::pct), |gained| {
                 format!(" and gain {} % of its work", Written::pct(gained).value)
             });
-            let headroom = sentences::with(findings.recommended.headroom_pct);
-            format!("Use {}{headroom}{gained}, within {budget}", best.arm)
+            format!("Use {name}{gained}, {worst}, within {budget}")
         }
-        (None, Some(_)) => format!("No isolation mechanism keeps the service within {budget}"),
-        (None, None) => format!("Budget {budget}: inconclusive"),
+        BudgetVerdict::Inconclusive => {
+            format!("Best supported: {name}, {worst}; budget {budget}: inconclusive")
+        }
+        BudgetVerdict::Beyond => format!(
+            "No isolation mechanism keeps the service within {budget}; closest: {name}, {worst}"
+        ),
+    }
+}
+
+/// `p99 at worst +3.5 %`, and without an interval `p99 +2.1 % (no interval: one trial)`
+fn worst(report: &YieldReport<'_>, best: &ArmFinding) -> String {
+    let budget = &report.findings.budget;
+    let (quantile, trials) = (budget.quantile, best.trials);
+    let change = best
+        .latency_change_pct
+        .and_then(|change| change.under(budget));
+    match (sentences::worst_case(report), change) {
+        (Some(worst), _) => format!("{quantile} at worst {worst} %"),
+        (None, Some(change)) => {
+            let change = table::signed(change);
+            format!("{quantile} {change} % ({})", no_interval(trials))
+        }
+        (None, None) => format!("{quantile} not compared"),
     }
 }
 
@@ -40,17 +69,30 @@ pub(super) fn tiles(report: &YieldReport<'_>) -> Vec<Fact> {
     let Some(best) = findings.best() else {
         return Vec::new();
     };
-    let sure = |estimate: Estimate| Written::pct(estimate).interval();
+    let sure = |estimate: Estimate| match estimate.interval() {
+        Some(_) => Written::pct(estimate).interval(),
+        None => no_interval(best.trials),
+    };
     let gained = best.work_gained_share.map(|share| {
         let gained = table::pct(share);
         let more = format!("of what the job does alone; {}", sure(gained));
         Fact::tile("Work gained", Written::pct(gained).value, "%", more)
     });
-    let paid = best.latency_change_pct.map(|change| {
-        let change = change.under(&findings.budget);
+    let change = best
+        .latency_change_pct
+        .and_then(|change| change.under(&findings.budget));
+    let paid = change.map(|change| {
         let name = format!("Latency paid, change of {}", findings.budget.quantile);
+        let worst = words_of(sentences::worst_case(report), |worst| {
+            format!("; at worst {worst} %")
+        });
+        let verdict = match findings.recommended.verdict {
+            BudgetVerdict::Within => "kept",
+            BudgetVerdict::Beyond => "broken",
+            BudgetVerdict::Inconclusive => "inconclusive",
+        };
         let more = format!(
-            "{}; budget +{} %",
+            "{}{worst}; budget +{} %: {verdict}",
             sure(change),
             trimmed_pct(findings.budget.more_pct)
         );

@@ -19,7 +19,7 @@ use crate::document::{Document, Fact, Facts, Role, Run, Table, file_name};
 use crate::table::Ink;
 use plimsoll_model::{StepCourse, TrialPicture, YieldFindings, YieldPlan};
 
-const SCHEMA_VERSION: u32 = 2;
+const SCHEMA_VERSION: u32 = 3;
 
 pub type YieldReport<'a> = Report<'a, YieldPlan, YieldFindings>;
 

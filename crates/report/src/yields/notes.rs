@@ -1,8 +1,9 @@
 //! How the table is to be read, and what is odd about it.
 
 use super::YieldReport;
-use super::sentences::{listed, names, with};
-use crate::number::{confidence, for_count, per_second, trimmed_pct};
+use super::sentences::{listed, names};
+use super::table::NO_INTERVAL;
+use crate::number::{confidence, for_count, grouped, per_second, trimmed_pct};
 use crate::sentence::Sentence;
 use crate::table::Ink;
 use plimsoll_model::{Arm, ArmFinding, Estimate, Share, YieldFindings, human_duration};
@@ -48,11 +49,12 @@ pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
             confidence()
         )),
         None => Ink::Yellow.says(format!(
-            "The noise floor is not known: fewer than 5 valid passes{}.",
-            without_interval(findings)
+            "The noise floor of {} is not known: fewer than 3 valid passes that show it.",
+            findings.budget.quantile
         )),
     }];
-    said.extend(too_few_pairs(findings));
+    said.extend(without_interval(findings));
+    said.extend(short_trials(report));
     if findings.rated.is_none() {
         said.push(Ink::Dim.says(
             "total is not known without the service's capacity: give --rated RATE, or --load in \
@@ -68,46 +70,58 @@ pub(super) fn of(report: &YieldReport<'_>) -> Vec<Sentence> {
     said
 }
 
-/// Which figures have no interval in any arm, as the end of a sentence.
-fn without_interval(findings: &YieldFindings) -> String {
-    type Figure = (&'static str, fn(&ArmFinding) -> Option<Estimate>);
-    let figures: [Figure; 4] = [
-        ("gained", |arm| arm.work_gained_share),
-        ("total", |arm| arm.total_work_share),
-        ("change", |arm| {
-            arm.latency_change_pct.map(|change| change.p99)
-        }),
-        ("price", |arm| arm.price_us_per_pct),
-    ];
-    let without = figures.into_iter().filter(|(_, of)| {
-        let beside = findings.tried().filter(|(_, arm)| arm.arm.is_beside());
-        let known: Vec<Estimate> = beside.filter_map(|(_, arm)| of(arm)).collect();
-        !known.is_empty() && known.iter().all(|figure| figure.interval().is_none())
-    });
-    let without: Vec<&str> = without.map(|(name, _)| name).collect();
-    match without.as_slice() {
-        [] => String::new(),
-        [one] => format!(", so {one} has no interval"),
-        some => format!(", so {} have no intervals", listed(some)),
-    }
-}
-
-/// Why some arms have no interval for latency where others do.
-fn too_few_pairs(findings: &YieldFindings) -> Option<Sentence> {
-    let change = |arm: &ArmFinding| arm.latency_change_pct.map(|c| c.under(&findings.budget));
-    let beside = || findings.tried().filter(|(_, arm)| arm.arm.is_beside());
-    let has = |arm: &ArmFinding| change(arm).is_some_and(|c| c.interval().is_some());
-    let without: Vec<String> = beside()
-        .filter(|(_, arm)| change(arm).is_some() && !has(arm))
-        .map(|(headroom, arm)| format!("{}{}", arm.arm, with(headroom)))
-        .collect();
-    let is_odd = !without.is_empty() && beside().any(|(_, arm)| has(arm));
-    is_odd.then(|| {
+/// What the mark in the table means, where there is one.
+fn without_interval(findings: &YieldFindings) -> Option<Sentence> {
+    let figures = |arm: &ArmFinding| {
+        let change = arm
+            .latency_change_pct
+            .and_then(|c| c.under(&findings.budget));
+        let known = [
+            arm.work_gained_share,
+            arm.total_work_share,
+            change,
+            arm.price_us_per_pct,
+        ];
+        known.into_iter().flatten()
+    };
+    let mut all = findings.tried().flat_map(|(_, arm)| figures(arm));
+    all.any(|figure| figure.interval().is_none()).then(|| {
         Ink::Yellow.says(format!(
-            "No interval for {}: fewer than 5 passes in which it and the service alone are valid.",
-            without.join(", ")
+            "{NO_INTERVAL} No interval: it takes 3 passes in which an arm and what it is compared \
+             with are valid, and for a price 5."
         ))
     })
+}
+
+/// Quantiles that trials have too few requests for.
+fn short_trials(report: &YieldReport<'_>) -> Option<Sentence> {
+    let findings = report.findings;
+    let short = &findings.short_trials;
+    let fewest = short.iter().map(|short| short.requests).min()?;
+    let names: Vec<String> = short
+        .iter()
+        .map(|short| short.quantile.to_string())
+        .collect();
+    let needed: Vec<String> = short.iter().map(|s| grouped(s.needed as f64, 0)).collect();
+    let is_budget = short
+        .iter()
+        .any(|short| short.quantile == findings.budget.quantile);
+    let (ink, so) = match is_budget {
+        true => (
+            Ink::Yellow,
+            ", so there is no verdict; measure longer (--duration)",
+        ),
+        false => (Ink::Dim, ""),
+    };
+    Some(ink.says(format!(
+        "{} of a trial {} not compared: {} {} requests, and the shortest trial of the service alone \
+         has {}{so}.",
+        listed(&names),
+        for_count(names.len(), "is", "are"),
+        for_count(names.len(), "it takes", "they take"),
+        listed(&needed),
+        grouped(fewest as f64, 0)
+    )))
 }
 
 /// More than 100 %, beyond doubt. Where the capacity is a lower bound, a little

@@ -1,8 +1,8 @@
 //! What follows from the table, in sentences.
 
 use super::YieldReport;
-use super::table::{pct, signed};
-use crate::number::{Written, per_second, time_us, trimmed_pct};
+use super::table::{pct, with_sign};
+use crate::number::{Written, for_count, per_second, time_us, trimmed_pct};
 use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::Ink;
 use plimsoll_model::{
@@ -43,67 +43,157 @@ pub(super) fn passes(n: u32) -> String {
     }
 }
 
-/// Which arm to take and why, or what it takes to decide.
+/// Which arm to take, its worst case and why, and whether it keeps to the budget.
 pub(super) fn answer(report: &YieldReport<'_>) -> Vec<Sentence> {
     let findings = report.findings;
     let recommended = &findings.recommended;
     let budget = &findings.budget;
-    let mut said = Vec::new();
-    match (findings.best(), recommended.within_budget) {
-        (Some(best), _) => {
-            said.push(Ink::Green.says(take(best, report)));
+    let Some(best) = findings.best() else {
+        let needed = needed(report);
+        return vec![Ink::Yellow.says(format!("Budget {budget}: inconclusive. {needed}"))];
+    };
+    let (paid, alike) = (paid(best, report), alike(report));
+    let name = format!("{}{}", best.arm, with(recommended.headroom_pct));
+    match recommended.verdict {
+        BudgetVerdict::Within => {
             let headroom = recommended
                 .headroom_pct
                 .filter(|_| best.arm == Arm::Plimsoll);
-            said.extend(headroom.map(|headroom| {
+            let run = headroom.map(|headroom| {
                 let headroom = trimmed_pct(headroom);
                 Ink::Plain.says(format!(
                     "Run it with: plimsoll side --headroom {headroom}% -- COMMAND"
                 ))
-            }));
-            if !recommended.undecided.is_empty() {
-                let with = words_if(!findings.curve.is_empty(), " with other headrooms");
-                said.push(Ink::Yellow.says(format!(
-                    "{}{with}: inconclusive, with more work gained. {}",
-                    names(&recommended.undecided),
-                    needed(report)
-                )));
-            }
+            });
+            let why = why(best);
+            let take = format!("Use {name}: {paid}, within {budget}.{why}{alike}");
+            let said = [Some(Ink::Green.says(take)), run, undecided(report)];
+            said.into_iter().flatten().collect()
         }
-        (None, Some(_)) => {
-            let cheapest = cheapest(report);
-            said.push(Ink::Red.says(format!(
-                "No isolation mechanism keeps the service within {budget}.{cheapest} Leave more \
-                 headroom (--headroom), allow more (--budget), or run the job elsewhere."
-            )));
-        }
-        (None, None) => {
-            said.push(Ink::Yellow.says(format!(
-                "Budget {budget}: inconclusive.{} {}",
-                best_supported(report),
-                needed(report)
-            )));
+        BudgetVerdict::Inconclusive => vec![Ink::Yellow.says(format!(
+            "Best supported: {name}: {paid}.{alike} Whether it is within {budget} is \
+             inconclusive{}. {}",
+            noisy(report),
+            needed(report)
+        ))],
+        BudgetVerdict::Beyond => {
+            let price = words_of(best.price_us_per_pct, |price| {
+                let price = time_us(price.value.max(0.0));
+                format!(", {price} of p99 for each percent of work")
+            });
+            let broken = Ink::Red.says(format!(
+                "No isolation mechanism keeps the service within {budget}. Closest: {name}: \
+                 {paid}{price}.{}{alike} Leave more headroom (--headroom), allow more (--budget), or \
+                 run the job elsewhere.",
+                why(best)
+            ));
+            [Some(broken), undecided(report)]
+                .into_iter()
+                .flatten()
+                .collect()
         }
     }
-    said
 }
 
-fn take(best: &ArmFinding, report: &YieldReport<'_>) -> String {
+/// `the job gains 38.5 % (36.5 to 40.5) of its work beside the service and p99 changes by 2.1 % (0.7
+/// to 3.5), at worst +3.5 %`
+fn paid(best: &ArmFinding, report: &YieldReport<'_>) -> String {
     let findings = report.findings;
+    let of_trials = |e| Written::pct(e).with_ends_of(" %", best.trials);
     let gained = words_of(best.work_gained_share.map(pct), |gained| {
-        Written::pct(gained).with_ends(" %")
+        format!(
+            "the job gains {} of its work beside the service",
+            of_trials(gained)
+        )
     });
-    let paid = words_of(best.latency_change_pct, |change| {
-        let change = Written::pct(change.under(&findings.budget)).with_ends(" %");
-        format!(" and {} changes by {change}", findings.budget.quantile)
+    let changes = best
+        .latency_change_pct
+        .and_then(|change| change.under(&findings.budget));
+    let changes = words_of(changes, |change| {
+        format!(
+            "{} changes by {}",
+            findings.budget.quantile,
+            of_trials(change)
+        )
     });
-    format!(
-        "Use {}{}: the job gains {gained} of its work beside the service{paid}, within {}.{}",
-        best.arm,
-        with(findings.recommended.headroom_pct),
-        findings.budget,
-        why(best)
-    )
+    let worst = words_of(worst_case(report), |worst| format!(", at worst {worst} %"));
+    let parts = [gained, changes]
+        .into_iter()
+        .filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" and ") + &worst
+}
+
+/// `+3.5`, with as many digits as the interval of the change supports.
+pub(super) fn worst_case(report: &YieldReport<'_>) -> Option<String> {
+    let findings = report.findings;
+    let change = findings
+        .best()?
+        .latency_change_pct?
+        .under(&findings.budget)?;
+    let worst = findings.recommended.worst_case_pct?;
+    let widened = Estimate {
+        high: Some(worst),
+        ..change
+    };
+    Some(with_sign(Written::pct(widened).most()))
+}
+
+/// ` Alike: nice and weight.`
+fn alike(report: &YieldReport<'_>) -> String {
+    let recommended = &report.findings.recommended;
+    let alike: Vec<String> = recommended
+        .alike
+        .iter()
+        .map(|at| format!("{}{}", at.arm, with(at.headroom_pct)))
+        .collect();
+    if alike.is_empty() {
+        return String::new();
+    }
+    let names = listed(&alike);
+    match (recommended.verdict, recommended.worst_case_pct) {
+        (BudgetVerdict::Within, _) => {
+            let gain = for_count(alike.len(), "gains", "gain");
+            format!(" Within it, {names} {gain} as much (the intervals overlap).")
+        }
+        (_, None) => format!(" Not told from it: {names}."),
+        (_, Some(_)) => format!(
+            " Not told from it, because the intervals overlap: {names}; the worst case is that of the \
+             lowest of {}.",
+            alike.len() + 1
+        ),
+    }
+}
+
+/// Why what seems to keep to the budget is inconclusive.
+fn noisy(report: &YieldReport<'_>) -> String {
+    let findings = report.findings;
+    let worst = findings.recommended.worst_case_pct;
+    let is_low = worst.is_some_and(|worst| worst <= findings.budget.more_pct);
+    let noise = findings.noise_floor_pct.filter(|_| is_low);
+    words_of(noise, |noise| {
+        format!(
+            ": two equal measurements differ by up to {} %",
+            trimmed_pct(noise)
+        )
+    })
+}
+
+/// The arms that may be better than the one that is named.
+fn undecided(report: &YieldReport<'_>) -> Option<Sentence> {
+    let findings = report.findings;
+    let recommended = &findings.recommended;
+    let curve = words_if(!findings.curve.is_empty(), " with other headrooms");
+    let more = match recommended.verdict {
+        BudgetVerdict::Within => ", with more work gained",
+        BudgetVerdict::Inconclusive | BudgetVerdict::Beyond => "",
+    };
+    (!recommended.undecided.is_empty()).then(|| {
+        let names = names(&recommended.undecided);
+        Ink::Yellow.says(format!(
+            "{names}{curve}: inconclusive{more}. {}",
+            needed(report)
+        ))
+    })
 }
 
 pub(crate) fn with(headroom_pct: Option<f64>) -> String {
@@ -119,48 +209,6 @@ fn why(arm: &ArmFinding) -> &'static str {
         Some(Cause::Both) => " The causes are run delay and slower execution.",
         None => "",
     }
-}
-
-/// The arm with the smallest change among those that are asked for, with its
-/// headroom.
-fn least_change<'a>(
-    report: &YieldReport<'a>,
-    is_asked: fn(Estimate) -> bool,
-) -> Option<(String, &'a ArmFinding, Estimate)> {
-    let findings = report.findings;
-    let beside = findings.tried().filter(|(_, a)| a.arm.is_beside());
-    let changed = beside.filter_map(|(headroom, a)| {
-        let change = a.latency_change_pct?.under(&findings.budget);
-        is_asked(change).then(|| (format!("{}{}", a.arm, with(headroom)), a, change))
-    });
-    changed.min_by(|a, b| a.2.value.total_cmp(&b.2.value))
-}
-
-/// Where no verdict is certain: the arm with the smallest change, of those with
-/// an interval.
-fn best_supported(report: &YieldReport<'_>) -> String {
-    let least = least_change(report, |change| change.interval().is_some());
-    words_of(least, |(name, arm, change)| {
-        let total = words_of(arm.total_work_share.map(pct), |total| {
-            format!(", {} % total work", Written::pct(total).value)
-        });
-        let ends = Written::pct(change).ends_in_brackets();
-        format!(
-            " Best supported: {name}, {} %{ends}{total}.",
-            signed(change)
-        )
-    })
-}
-
-fn cheapest(report: &YieldReport<'_>) -> String {
-    words_of(least_change(report, |_| true), |(name, arm, change)| {
-        let price = words_of(arm.price_us_per_pct, |price| {
-            let price = time_us(price.value.max(0.0));
-            format!(", {price} of p99 for each percent of work")
-        });
-        let change = trimmed_pct(change.value.max(0.0));
-        format!(" Closest: {name}, +{change} %{price}.{}", why(arm))
-    })
 }
 
 fn needed(report: &YieldReport<'_>) -> String {

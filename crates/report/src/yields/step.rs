@@ -2,7 +2,7 @@
 //! follows in sentences.
 
 use super::YieldReport;
-use super::table::signed;
+use super::table::{NO_INTERVAL, mark, signed};
 use crate::document::Table;
 use crate::number::{MISSING, TimeUnit, Written, confidence, per_second, time_us, trimmed_pct};
 use crate::sentence::{Sentence, words_of};
@@ -74,11 +74,15 @@ fn columns(findings: &YieldFindings) -> Vec<Column> {
         of.ranked("interval", "95 %", 2, |f| {
             ends(f.yield_time_ms.map(Written::pct))
         }),
-        of.column("cost", "request-s", |f| or_dash(cost(f), |w| w.value)),
+        of.column("cost", "request-s", |f| {
+            or_dash(f.cost_request_seconds, |e| seconds(e).value + mark(e))
+        }),
         of.ranked("interval", "95 %", 3, |f| ends(cost(f))),
-        of.ranked("settled", "%", 1, |f| or_dash(f.settled_change_pct, signed)),
+        of.ranked("settled", "%", 1, |f| {
+            or_dash(f.settled_change_pct, |e| signed(e) + mark(e))
+        }),
         of.ranked("worst p99", unit.name, 4, |f| {
-            or_dash(worst(f), |us| unit.show(us))
+            or_dash(f.worst_slot_p99_us, |e| unit.show(e.value) + mark(e))
         }),
         of.ranked("steps", "", 5, |f| f.steps.to_string()),
     ]
@@ -114,14 +118,33 @@ pub(super) fn notes(report: &YieldReport<'_>) -> Vec<Sentence> {
             confidence()
         )),
         None => {
-            Ink::Yellow.says("When latency is back: inconclusive, with fewer than 6 valid steps.")
+            Ink::Yellow.says("When latency is back: inconclusive, with fewer than 6 valid passes.")
         }
     });
+    said.extend(without_interval(findings));
     said.extend(super::notes::doubtful_rate(report));
     said.extend(super::notes::coarse(report));
     said.extend(findings.arms.iter().filter_map(super::notes::held));
     said.extend(super::notes::hasty(report));
     said
+}
+
+/// What the mark in the table means, where there is one.
+fn without_interval(findings: &YieldFindings) -> Option<Sentence> {
+    let figures = |f: &StepFinding| {
+        let known = [
+            f.cost_request_seconds,
+            f.settled_change_pct,
+            f.worst_slot_p99_us,
+        ];
+        known.into_iter().flatten()
+    };
+    let mut all = findings.step.iter().flat_map(figures);
+    all.any(|figure| figure.interval().is_none()).then(|| {
+        Ink::Yellow.says(format!(
+            "{NO_INTERVAL} No interval: it takes 3 valid passes, and for worst p99 5."
+        ))
+    })
 }
 
 pub(super) fn answer(report: &YieldReport<'_>, step: &StepPlan) -> Vec<Sentence> {

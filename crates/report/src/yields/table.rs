@@ -8,14 +8,14 @@ type Of<T> = fn(&ArmFinding) -> Option<T>;
 
 pub(crate) fn columns(arms: &[ArmFinding], budget: &Budget) -> Vec<Column> {
     let rows = ColumnsOf(arms);
-    let latency = |name, rank, of: fn(&LatencyUs) -> f64| {
-        let values = arms.iter().map(|a| a.latency_us.as_ref().map(of));
+    let latency = |name, rank, of: fn(&LatencyUs) -> Option<f64>| {
+        let values = arms.iter().map(|a| a.latency_us.as_ref().and_then(of));
         let unit = TimeUnit::of(values.clone().flatten());
         let cells = values.map(|us| or_dash(us, |us| unit.show(us)));
         Column::new(name, unit.name, rank, cells)
     };
     let estimate = |name, unit, rank, of: Of<Estimate>| {
-        let show = |e| Written::of(e, decimals(e)).value;
+        let show = |e| Written::of(e, decimals(e)).value + mark(e);
         rows.ranked(name, unit, rank, |a| or_dash(of(a), show))
     };
     let micros = |name, rank, of: Of<f64>| {
@@ -23,7 +23,7 @@ pub(crate) fn columns(arms: &[ArmFinding], budget: &Budget) -> Vec<Column> {
             or_dash(of(a), |us| grouped(us, 0))
         })
     };
-    let changed = |a: &ArmFinding| a.latency_change_pct.map(|c| c.under(budget));
+    let changed = |a: &ArmFinding| a.latency_change_pct.and_then(|c| c.under(budget));
     let gained: Of<Estimate> = |a| a.work_gained_share.map(pct);
     vec![
         rows.column("arm", "", |a| a.arm.to_string()),
@@ -34,7 +34,9 @@ pub(crate) fn columns(arms: &[ArmFinding], budget: &Budget) -> Vec<Column> {
         latency("p95", 7, |l| l.p95),
         latency("p99", 1, |l| l.p99),
         latency("p99.9", 5, |l| l.p999),
-        rows.column("change", "%", |a| or_dash(changed(a), signed)),
+        rows.column("change", "%", |a| {
+            or_dash(changed(a), |e| signed(e) + mark(e))
+        }),
         rows.ranked("interval", "95 %", 1, |a| {
             ends(changed(a).map(Written::pct))
         }),
@@ -49,6 +51,16 @@ pub(crate) fn columns(arms: &[ArmFinding], budget: &Budget) -> Vec<Column> {
     ]
 }
 
+/// What stands after an estimate without an interval.
+pub(super) fn mark(estimate: Estimate) -> &'static str {
+    match estimate.interval() {
+        Some(_) => "",
+        None => NO_INTERVAL,
+    }
+}
+
+pub(super) const NO_INTERVAL: &str = "*";
+
 pub(crate) fn pct(share: Estimate) -> Estimate {
     share.map_rising(|share| share * 100.0)
 }
@@ -60,9 +72,12 @@ fn decimals(estimate: Estimate) -> i32 {
 
 /// `+3.1`
 pub(crate) fn signed(estimate: Estimate) -> String {
-    let value = Written::of(estimate, decimals(estimate)).value;
+    with_sign(&Written::of(estimate, decimals(estimate)).value)
+}
+
+pub(super) fn with_sign(value: &str) -> String {
     match value.starts_with('-') {
-        true => value,
+        true => value.to_owned(),
         false => format!("+{value}"),
     }
 }

@@ -10,7 +10,7 @@ use crate::Format;
 use crate::tests::pages::page;
 use crate::tests::shown::{Schema, has, has_not, is_snapshot};
 use plimsoll_model::Job;
-use sample::{Sample, all_beyond, nothing, sample};
+use sample::{Sample, all_beyond, nothing, one_pass, sample, undecided};
 use serde_json::json;
 
 #[test]
@@ -20,6 +20,8 @@ fn reports_are_as_in_the_files() {
         ("yield-200", sample(), 200),
         ("yield-nothing-80", nothing(), 80),
         ("yield-beyond-80", all_beyond(), 80),
+        ("yield-undecided-80", undecided(), 80),
+        ("yield-one-pass-80", one_pass(), 80),
         ("yield-curve-80", self::sample::curve::curve(), 80),
         ("step-80", self::sample::step::stepped(), 80),
     ] {
@@ -62,7 +64,7 @@ fn schema() -> Schema {
 
 #[test]
 fn the_json_keeps_to_its_schema_which_lets_nothing_else_through() {
-    for sample in [nothing(), all_beyond()] {
+    for sample in [nothing(), all_beyond(), undecided(), one_pass()] {
         schema().accepts(&sample.json());
     }
     let wrong = [
@@ -71,7 +73,8 @@ fn the_json_keeps_to_its_schema_which_lets_nothing_else_through() {
         ("/findings/arms/0/arm", json!("service-again")),
         ("/findings/arms/0/verdict", json!("maybe")),
         ("/findings/arms/2/cause", json!("magic")),
-        ("/findings/recommended/within_budget", json!("yes")),
+        ("/findings/recommended/verdict", json!("yes")),
+        ("/findings/recommended/worst_case_pct", json!("much")),
         ("/findings/missing_arms/0/reason", json!(null)),
         ("/plan/sideload", json!(null)),
     ];
@@ -91,7 +94,19 @@ fn programs_find_what_was_promised_to_them() {
     assert_eq!(arms[6]["held"]["allowed_share"], 0.21);
     assert_eq!(arms[4]["held"]["frozen_share"], serde_json::Value::Null);
     assert_eq!(arms[1]["latency_us"], serde_json::Value::Null);
-    assert_eq!(value["findings"]["recommended"]["arm"], "sched-idle");
+    let best = &value["findings"]["recommended"];
+    assert_eq!(
+        (&best["arm"], &best["verdict"]),
+        (&json!("sched-idle"), &json!("within"))
+    );
+    assert_eq!(best["worst_case_pct"], 3.5);
+    let best = &undecided().json()["findings"]["recommended"];
+    assert_eq!(
+        (&best["arm"], &best["verdict"]),
+        (&json!("cpu-idle"), &json!("cannot_tell"))
+    );
+    assert_eq!(best["worst_case_pct"], 32.4);
+    assert_eq!(best["alike"][2]["arm"], "weight");
     assert_eq!(value["findings"]["noise_floor_pct"], 3.4);
     assert_eq!(value["plan"]["sideload"]["arms"][1], "service-again");
 }

@@ -1,10 +1,13 @@
 //! The gain and the cost of one arm.
 
-use super::{Seen, mean, resampled, verdict};
+use super::{Seen, resampled, verdict};
+use crate::bootstrap::shows_quantile;
 use crate::carried::trial_is_carried;
+use crate::decide::needed;
+use crate::student;
 use plimsoll_model::{
     Arm, ArmFinding, Budget, BudgetVerdict, Cause, Estimate, Histogram, JobHeld, LatencyChange,
-    LatencyUs, Share, SideloadPlan, YieldTrial,
+    LatencyUs, Quantile, Share, ShortTrials, SideloadPlan, YieldTrial,
 };
 use std::time::Duration;
 
@@ -19,10 +22,10 @@ pub(super) fn finding(
 ) -> ArmFinding {
     let change = match arm {
         Arm::ServiceAlone => None,
-        arm => change(seen, arm, seed),
+        arm => change(seen, arm),
     };
-    let budgeted = change.map(|c| c.under(&side.budget));
-    let gained = gained(seen, arm, seed);
+    let budgeted = change.and_then(|c| c.under(&side.budget));
+    let gained = gained(seen, arm);
     let under_budget = budgeted.filter(|_| arm.is_beside());
     let all = seen.all(arm);
     let behind = arm.is_beside() && falls_behind(seen, arm);
@@ -30,7 +33,7 @@ pub(super) fn finding(
     ArmFinding {
         arm,
         work_gained_share: gained,
-        total_work_share: total(seen, arm, rated_rps, seed),
+        total_work_share: total(seen, arm, rated_rps),
         latency_us: latency_us(&valid),
         latency_change_pct: change,
         price_us_per_pct: price(seen, arm, seed),
@@ -43,8 +46,8 @@ pub(super) fn finding(
             false => verdict::verdict(&side.budget, noise, under_budget.as_ref()),
         }),
         passes_to_tell: under_budget.filter(|_| !behind).and_then(|t| {
-            let pairs = seen.pairs(arm, Arm::ServiceAlone).len();
-            verdict::passes_to_tell(&side.budget, noise, &t, pairs as u32)
+            let pairs = ratios(seen, arm, side.budget.quantile.fraction());
+            verdict::passes_to_tell(&side.budget, noise, &t, pairs.len())
         }),
         trials: valid.len() as u32,
         invalid_trials: all.iter().filter(|t| !t.verdict.is_valid()).count() as u32,
@@ -63,23 +66,25 @@ fn falls_behind(seen: &Seen<'_>, arm: Arm) -> bool {
     keeps_up(arm) == Some(false) && keeps_up(Arm::ServiceAlone) == Some(true)
 }
 
-/// How the quantiles of an arm differ from those of the service alone.
-pub(super) fn change(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<LatencyChange> {
+/// How the quantiles of an arm differ from those of the service alone; `None` where no pass has
+/// both.
+pub(super) fn change(seen: &Seen<'_>, arm: Arm) -> Option<LatencyChange> {
     let [p50, p95, p99, p999] = Budget::QUANTILES.map(|q| {
         let ratios: Vec<f64> = ratios(seen, arm, q).into_iter().map(|(_, r)| r).collect();
-        let logarithm = mean(&ratios, seed)?;
-        Some(logarithm.map_rising(|log| (log.exp() - 1.0) * 100.0))
+        let logarithm = student::mean(&ratios)?;
+        Some(logarithm.map_rising(|log| log.exp_m1() * 100.0))
     });
-    Some(LatencyChange {
-        p50: p50?,
-        p95: p95?,
-        p99: p99?,
-        p999: p999?,
-    })
+    let change = LatencyChange {
+        p50,
+        p95,
+        p99,
+        p999,
+    };
+    p50.map(|_| change)
 }
 
-/// Of each pass, the logarithm of the ratio of a quantile to that of the
-/// service alone.
+/// Of each pass, the logarithm of the ratio of a quantile to that of the service alone. Passes in
+/// which either has too few requests to show it are left out: there it would be the slowest one.
 pub(super) fn ratios(seen: &Seen<'_>, arm: Arm, quantile: f64) -> Vec<(u32, f64)> {
     let ratio = |(with, alone): &(&YieldTrial, &YieldTrial)| {
         let ratio = (us(with, quantile)? / us(alone, quantile)?).ln();
@@ -90,8 +95,35 @@ pub(super) fn ratios(seen: &Seen<'_>, arm: Arm, quantile: f64) -> Vec<(u32, f64)
 }
 
 fn us(trial: &YieldTrial, quantile: f64) -> Option<f64> {
-    let time = trial.work.latency.quantile(quantile)?;
+    shown_us(&trial.work.latency, quantile)
+}
+
+/// In microseconds, if there are enough values to show it.
+fn shown_us(latency: &Histogram, quantile: f64) -> Option<f64> {
+    let enough = shows_quantile(latency, quantile);
+    let time = enough.then(|| latency.quantile(quantile))??;
     Some(time.as_secs_f64() * 1e6)
+}
+
+/// The quantiles that are not compared, because the shortest trial of the service alone does not
+/// show them.
+pub(super) fn short_trials(seen: &Seen<'_>) -> Vec<ShortTrials> {
+    let requests = seen
+        .valid(Arm::ServiceAlone)
+        .map(|t| t.work.latency.count());
+    let Some(requests) = requests.min() else {
+        return Vec::new();
+    };
+    let short = Budget::QUANTILES.into_iter().filter_map(|q| {
+        let needed = needed(1.0 - q) as u64;
+        let quantile = Quantile::of(q)?;
+        (requests < needed).then_some(ShortTrials {
+            quantile,
+            requests,
+            needed,
+        })
+    });
+    short.collect()
 }
 
 /// The job's work relative to the job alone in the same pass; empty without a job.
@@ -108,7 +140,7 @@ fn job_rate(trial: &YieldTrial) -> Option<f64> {
     trial.outcome.job?.rate()
 }
 
-fn gained(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
+fn gained(seen: &Seen<'_>, arm: Arm) -> Option<Estimate> {
     if !arm.has_job() {
         return seen
             .valid(arm)
@@ -119,12 +151,12 @@ fn gained(seen: &Seen<'_>, arm: Arm, seed: u64) -> Option<Estimate> {
         .iter()
         .map(|(g, _)| *g)
         .collect();
-    mean(&shares, seed)
+    student::mean(&shares)
 }
 
 /// Work of the job and of the service together, each relative to what it does
 /// alone.
-fn total(seen: &Seen<'_>, arm: Arm, rated_rps: Option<f64>, seed: u64) -> Option<Estimate> {
+fn total(seen: &Seen<'_>, arm: Arm, rated_rps: Option<f64>) -> Option<Estimate> {
     let rated = rated_rps.filter(|rate| *rate > 0.0)?;
     let shares: Vec<f64> = match arm.has_job() {
         true => gained_in_passes(seen, arm)
@@ -136,7 +168,7 @@ fn total(seen: &Seen<'_>, arm: Arm, rated_rps: Option<f64>, seed: u64) -> Option
             .map(|t| t.achieved().get() / rated)
             .collect(),
     };
-    mean(&shares, seed)
+    student::mean(&shares)
 }
 
 /// Microseconds of p99 for each percent of work gained.
@@ -184,12 +216,12 @@ fn latency_us(valid: &[&YieldTrial]) -> Option<LatencyUs> {
     for trial in valid {
         merged.merge(&trial.work.latency);
     }
-    let us = |q| Some(merged.quantile(q)?.as_secs_f64() * 1e6);
-    Some(LatencyUs {
-        p50: us(0.5)?,
-        p95: us(0.95)?,
-        p99: us(0.99)?,
-        p999: us(0.999)?,
+    let [p50, p95, p99, p999] = Budget::QUANTILES.map(|q| shown_us(&merged, q));
+    p50.map(|_| LatencyUs {
+        p50,
+        p95,
+        p99,
+        p999,
     })
 }
 
@@ -217,7 +249,7 @@ const NEARLY_ALL: f64 = 0.75;
 /// Where the extra time of a request went, if the change of p99 or of the median is
 /// significantly above zero.
 fn cause(seen: &Seen<'_>, arm: Arm, change: &LatencyChange) -> Option<Cause> {
-    let is_slower = |e: Estimate| e.low.is_some_and(|low| low > 0.0);
+    let is_slower = |e: Option<Estimate>| e.and_then(|e| e.low).is_some_and(|low| low > 0.0);
     if !arm.is_beside() || !(is_slower(change.p99) || is_slower(change.p50)) {
         return None;
     }

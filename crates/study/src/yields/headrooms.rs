@@ -2,7 +2,7 @@
 //! headroom to take.
 
 use super::knee::{self, AtHeadroom};
-use super::{Context, Tried, arm, verdict};
+use super::{Context, Tried, arm, recommended};
 use plimsoll_model::{Arm, CurvePoint, HeadroomCurve, YieldSetting};
 
 /// A curve for each arm that leaves a headroom, in a run that is about that.
@@ -26,11 +26,11 @@ fn curve(context: &Context<'_>, arm: Arm, tried: &[Tried<'_>]) -> HeadroomCurve 
             })
         })
         .collect();
-    let stated: Vec<_> = tried.iter().map(|t| t.stated()).collect();
+    let best = recommended::within(tried.iter().copied());
     HeadroomCurve {
         arm,
         knee: knee::knee(&changes, context.noise, context.seed),
-        recommended_headroom_pct: verdict::recommended(&stated).headroom_pct,
+        recommended_headroom_pct: best.and_then(|t| t.is_at().headroom_pct),
         points: tried.iter().filter_map(|t| point(t)).collect(),
     }
 }

@@ -5,13 +5,14 @@
 //! the same pass, slot by slot, which had the same requests at the same times
 //! (common random numbers: Law, Simulation Modeling and Analysis, chapter 11).
 //! What is compared is the mean latency of a slot: of some tens of requests a
-//! high quantile would be the slowest one.
+//! high quantile would be the slowest one. The steps of one trial share what
+//! disturbed it, so passes count and are resampled, and not steps.
 //!
-//! - A step is *above* in a slot where its mean latency exceeds that of the
-//!   service alone by more than the *band*: what the budget allows, or what the
-//!   second measurement of the service alone differs by in 95 % of slots (the
-//!   median over steps), whichever is more.
-//! - A slot is *late* where more steps are above than chance would have it if
+//! - A pass is *above* in a slot where its mean latency exceeds that of the
+//!   service alone, on average over its steps, by more than the *band*: what the
+//!   budget allows, or what the second measurement of the service alone differs
+//!   by in 95 % of slots (the median over passes), whichever is more.
+//! - A slot is *late* where more passes are above than chance would have it if
 //!   half of them were (sign test, one-sided, 2.5 %).
 //! - The *yield time* ends with the last late slot. A late slot between two that
 //!   are not is forgiven while there are no more of them than one in 20 of the
@@ -29,9 +30,9 @@ mod kept_up;
 #[cfg(test)]
 mod tests;
 
-use super::{Seen, mean, resampled};
-use crate::bootstrap;
+use super::{Seen, resampled};
 use crate::theil_sen::median;
+use crate::{bootstrap, student};
 pub(super) use course::courses;
 use decide::{Above, Back, back};
 use plimsoll_model::{
@@ -60,6 +61,9 @@ struct Pair {
     with: Vec<Slot>,
     alone: Vec<Slot>,
 }
+
+/// The steps of one pass.
+type Pass = Vec<Pair>;
 
 /// Nothing for a plan without steps.
 pub(super) fn findings(plan: &YieldPlan, seen: &Seen<'_>) -> Stepped {
@@ -104,49 +108,54 @@ impl Look {
     }
 
     fn at(&self, seen: &Seen<'_>, arm: Arm) -> StepFinding {
-        let steps: Vec<Vec<Slot>> = match arm {
-            Arm::ServiceAlone => seen.valid(arm).flat_map(|t| self.steps(t)).collect(),
-            _ => Vec::new(),
-        };
-        let pairs = match arm {
+        let passes = match arm {
             Arm::ServiceAlone => Vec::new(),
             arm => pairs(seen, arm, self.join),
         };
-        let own = || steps.iter().chain(pairs.iter().map(|pair| &pair.with));
-        let worst: Vec<f64> = own().filter_map(|slots| worst_us(slots)).collect();
+        let worst: Vec<Vec<f64>> = match arm {
+            Arm::ServiceAlone => seen.valid(arm).map(|t| self.worst_us(t)).collect(),
+            _ => passes
+                .iter()
+                .map(|pass| worst_us(pass.iter().map(|p| &p.with)))
+                .collect(),
+        };
         let median_of = |draw: &[usize]| {
-            let drawn = draw.iter().filter_map(|at| worst.get(*at));
+            let drawn = draw.iter().filter_map(|at| worst.get(*at)).flatten();
             median(&mut drawn.copied().collect::<Vec<_>>())
         };
-        let settled = self.of(&pairs, settled);
-        let back = (arm != Arm::ServiceAlone).then(|| self.yields(&pairs));
+        let settled = mean(&passes, settled);
+        let back = (arm != Arm::ServiceAlone).then(|| self.yields(&passes));
+        let steps: usize = match arm {
+            Arm::ServiceAlone => seen.valid(arm).map(|t| t.work.steps.len()).sum(),
+            _ => passes.iter().map(Vec::len).sum(),
+        };
         StepFinding {
             arm,
-            steps: own().count() as u32,
+            steps: steps as u32,
             status: back.map(|(status, _)| status),
             yield_time_ms: back.and_then(|(_, time)| time),
-            cost_request_seconds: self.of(&pairs, cost),
+            cost_request_seconds: mean(&passes, cost),
             settled_change_pct: settled.map(|e| e.map_rising(|log| log.exp_m1() * 100.0)),
             worst_slot_p99_us: resampled(worst.len(), self.seed, median_of),
         }
     }
 
-    fn steps(&self, trial: &YieldTrial) -> Vec<Vec<Slot>> {
-        let steps = trial.work.steps.iter();
-        steps.map(|slots| join(slots, self.join)).collect()
-    }
-
-    fn of(&self, pairs: &[Pair], figure: fn(&Pair) -> Option<f64>) -> Option<Estimate> {
-        let values: Vec<f64> = pairs.iter().filter_map(figure).collect();
-        mean(&values, self.seed)
+    fn worst_us(&self, trial: &YieldTrial) -> Vec<f64> {
+        let steps: Vec<Vec<Slot>> = trial
+            .work
+            .steps
+            .iter()
+            .map(|slots| join(slots, self.join))
+            .collect();
+        worst_us(steps.iter())
     }
 
     /// When latency is back, and after which time.
-    fn yields(&self, pairs: &[Pair]) -> (StepStatus, Option<Estimate>) {
+    fn yields(&self, passes: &[Pass]) -> (StepStatus, Option<Estimate>) {
         let Some(band) = self.band else {
             return (StepStatus::Inconclusive, None);
         };
-        let above: Vec<Above> = pairs.iter().map(|pair| is_above(pair, band)).collect();
+        let above: Vec<Above> = passes.iter().map(|pass| is_above(pass, band)).collect();
         let all: Vec<&Above> = above.iter().collect();
         let status = match back(&all) {
             Back::Unknown => return (StepStatus::Inconclusive, None),
@@ -156,7 +165,7 @@ impl Look {
         };
         let slots = all.iter().map(|slots| slots.len()).max().unwrap_or(0);
         let window = slots as f64 * self.slot_ms;
-        let time = |steps: &[&Above]| match back(steps) {
+        let time = |passes: &[&Above]| match back(passes) {
             Back::After(slots) => Some(slots as f64 * self.slot_ms),
             // Somewhere beyond what was watched.
             Back::Never => Some(2.0 * window),
@@ -180,7 +189,7 @@ impl Look {
         let is_open = found.is_some_and(|time| time.high.is_none());
         match status {
             // Not shown to be late is not shown to be back: by other draws of the
-            // same steps it may be late to the end.
+            // same passes it may be late to the end.
             StepStatus::AtOnce if is_open => (StepStatus::Inconclusive, None),
             status => (status, found),
         }
@@ -214,15 +223,32 @@ fn join(slots: &[Slot], by: usize) -> Vec<Slot> {
     whole.collect()
 }
 
-fn pairs(seen: &Seen<'_>, arm: Arm, by: usize) -> Vec<Pair> {
+/// The steps of each pass in which an arm and the service alone are valid.
+fn pairs(seen: &Seen<'_>, arm: Arm, by: usize) -> Vec<Pass> {
+    let pair = |(with, alone): (&Vec<Slot>, &Vec<Slot>)| Pair {
+        with: join(with, by),
+        alone: join(alone, by),
+    };
     let trials = seen.pairs(arm, Arm::ServiceAlone).into_iter();
-    let steps = trials.flat_map(|(with, alone)| with.work.steps.iter().zip(&alone.work.steps));
-    steps
-        .map(|(with, alone)| Pair {
-            with: join(with, by),
-            alone: join(alone, by),
-        })
+    let passes =
+        trials.map(|(with, alone)| with.work.steps.iter().zip(&alone.work.steps).map(pair));
+    passes
+        .map(Iterator::collect)
+        .filter(|pass: &Pass| !pass.is_empty())
         .collect()
+}
+
+/// The mean over passes of the mean over the steps of each.
+fn mean(passes: &[Pass], figure: fn(&Pair) -> Option<f64>) -> Option<Estimate> {
+    let of_pass = |pass: &Pass| average(pass.iter().filter_map(figure));
+    let values: Vec<f64> = passes.iter().filter_map(of_pass).collect();
+    student::mean(&values)
+}
+
+/// `None` of none.
+fn average(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (sum, n) = values.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
+    (n > 0.0).then(|| sum / n)
 }
 
 /// In seconds; `None` without requests.
@@ -233,27 +259,38 @@ fn mean_latency<'s>(slots: impl IntoIterator<Item = &'s Slot>) -> Option<f64> {
     (requests > 0.0 && sum_ns > 0.0).then(|| sum_ns / 1e9 / requests)
 }
 
-/// The logarithm of how much longer requests took in each slot.
-fn excess(pair: &Pair) -> impl Iterator<Item = Option<f64>> + '_ {
-    let slots = pair.with.iter().zip(&pair.alone);
-    slots.map(|(with, alone)| Some((mean_latency([with])? / mean_latency([alone])?).ln()))
+/// The logarithm of how much longer requests took in each slot, on average over the steps of a pass
+/// that have requests there.
+fn excess(pass: &Pass) -> Vec<Option<f64>> {
+    let slots = pass
+        .iter()
+        .map(|pair| pair.with.len().min(pair.alone.len()))
+        .max();
+    let of_slot = |at: usize| {
+        let of_step = |pair: &Pair| {
+            Some((mean_latency(pair.with.get(at))? / mean_latency(pair.alone.get(at))?).ln())
+        };
+        average(pass.iter().filter_map(of_step))
+    };
+    (0..slots.unwrap_or(0)).map(of_slot).collect()
 }
 
-fn is_above(pair: &Pair, band: f64) -> Above {
-    excess(pair).map(|e| e.map(|e| e > band)).collect()
+fn is_above(pass: &Pass, band: f64) -> Above {
+    let excess = excess(pass).into_iter();
+    excess.map(|e| e.map(|e| e > band)).collect()
 }
 
-/// What the medians of equal steps differ by in nearly all slots; `None` where
+/// What the medians of equal passes differ by in nearly all slots; `None` where
 /// there are too few for a 95 % level.
-fn noise(again: &[Pair]) -> Option<f64> {
-    if again.len() < decide::FEWEST_STEPS {
+fn noise(again: &[Pass]) -> Option<f64> {
+    if again.len() < decide::FEWEST_PASSES {
         return None;
     }
-    let all: Vec<Vec<Option<f64>>> = again.iter().map(|pair| excess(pair).collect()).collect();
+    let all: Vec<Vec<Option<f64>>> = again.iter().map(excess).collect();
     let slots = all.iter().map(Vec::len).max()?;
     let of_slot = |at: usize| {
-        let mut of_steps: Vec<f64> = all.iter().filter_map(|e| *e.get(at)?).collect();
-        median(&mut of_steps).map(f64::abs)
+        let mut of_passes: Vec<f64> = all.iter().filter_map(|e| *e.get(at)?).collect();
+        median(&mut of_passes).map(f64::abs)
     };
     let mut each: Vec<f64> = (0..slots).filter_map(of_slot).collect();
     each.sort_by(f64::total_cmp);
@@ -276,8 +313,11 @@ fn settled(pair: &Pair) -> Option<f64> {
     Some((last(&pair.with)? / last(&pair.alone)?).ln())
 }
 
-/// The highest p99 of any slot, in microseconds.
-fn worst_us(slots: &[Slot]) -> Option<f64> {
-    let p99 = slots.iter().filter_map(|slot| slot.quantile(0.99)).max();
-    p99.map(|time| time.as_secs_f64() * 1e6)
+/// The highest p99 of any slot of each step, in microseconds.
+fn worst_us<'s>(steps: impl Iterator<Item = &'s Vec<Slot>>) -> Vec<f64> {
+    let worst = |slots: &'s Vec<Slot>| slots.iter().filter_map(|slot| slot.quantile(0.99)).max();
+    steps
+        .filter_map(worst)
+        .map(|time| time.as_secs_f64() * 1e6)
+        .collect()
 }

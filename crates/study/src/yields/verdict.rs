@@ -1,9 +1,10 @@
-//! Compares an arm with the latency budget, and recommends one.
+//! Compares an arm with the latency budget.
 
-use plimsoll_model::{Arm, ArmFinding, Budget, BudgetVerdict, Estimate, Recommended};
+use crate::student;
+use plimsoll_model::{ArmFinding, Budget, BudgetVerdict, Estimate};
 
 /// The maximum number of passes to advise.
-const MOST_PASSES: f64 = 1000.0;
+const MOST_PASSES: usize = 1000;
 
 /// Within or beyond the budget only if the whole interval is. If the A/A difference
 /// exceeds the budget, no arm is within it, and only an arm that differs by more
@@ -25,14 +26,14 @@ pub(super) fn verdict(
     }
 }
 
-/// Intervals narrow with the square root of the number of passes. The arm's must
-/// become as narrow as its distance from the budget, and the A/A noise as small as
-/// the budget.
+/// The arm's interval must become as narrow as its distance from the budget, and the A/A noise as
+/// small as the budget. Intervals narrow with the square root of the number of passes, and with
+/// Student's t, which matters where there are few.
 pub(super) fn passes_to_tell(
     budget: &Budget,
     noise: Option<f64>,
     change: &Estimate,
-    pairs: u32,
+    pairs: usize,
 ) -> Option<u32> {
     if verdict(budget, noise, Some(change)) != BudgetVerdict::Inconclusive {
         return None;
@@ -51,46 +52,19 @@ pub(super) fn passes_to_tell(
         change.value
     };
     let times = (reach / distance).max(noise? / noise_may_be).max(1.0);
-    let passes = (f64::from(pairs) * times * times).ceil();
-    (passes <= MOST_PASSES).then_some(passes as u32 + 1)
+    let width = |n: usize| {
+        let t = student::quantile(student::TAIL, n as f64 - 1.0)?;
+        Some(t / (n as f64).sqrt())
+    };
+    let wanted = width(pairs)? / times;
+    let is_wider = |n: &usize| width(*n).is_none_or(|width| width > wanted);
+    let longer: Vec<usize> = (pairs + 1..=MOST_PASSES).collect();
+    let passes = longer.get(longer.partition_point(is_wider))?;
+    u32::try_from(*passes).ok()
 }
 
 /// A budget does not apply to a mixture of two loads.
 pub(super) fn leave_out(found: &mut ArmFinding) {
     found.verdict = None;
     found.passes_to_tell = None;
-}
-
-/// The arm within the budget that gains the most, with its headroom in percent if
-/// it leaves one.
-pub(super) fn recommended(tried: &[(Option<f64>, &ArmFinding)]) -> Recommended {
-    let gained = |a: &ArmFinding| a.work_gained_share.map_or(0.0, |share| share.value);
-    let with = |verdict: BudgetVerdict| {
-        tried
-            .iter()
-            // A job without gain is not worth restricting.
-            .filter(move |(_, a)| a.verdict == Some(verdict) && gained(a) > 0.0)
-    };
-    let best = with(BudgetVerdict::Within).max_by(|a, b| gained(a.1).total_cmp(&gained(b.1)));
-    let most = best.map_or(0.0, |(_, a)| gained(a));
-    let mut undecided: Vec<Arm> = with(BudgetVerdict::Inconclusive)
-        .filter(|(_, a)| gained(a) > most)
-        .map(|(_, a)| a.arm)
-        .collect();
-    undecided.dedup();
-    // An arm without valid trials is inconclusive.
-    let inconclusive = tried
-        .iter()
-        .any(|(_, a)| a.verdict == Some(BudgetVerdict::Inconclusive));
-    let beside = tried.iter().any(|(_, a)| a.verdict.is_some());
-    Recommended {
-        arm: best.map(|(_, a)| a.arm),
-        headroom_pct: best.and_then(|(headroom, _)| *headroom),
-        within_budget: match (best, inconclusive || !beside) {
-            (Some(_), _) => Some(true),
-            (None, true) => None,
-            (None, false) => Some(false),
-        },
-        undecided,
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::yields::tests::plan_of;
-use plimsoll_model::{Estimate, LatencyChange};
+use plimsoll_model::{BudgetVerdict, Estimate, LatencyChange};
 use std::time::Duration;
 
 fn here() -> Provenance {
@@ -28,18 +28,18 @@ fn best(arm: Arm) -> Best {
     }
 }
 
-fn findings(arm: Arm, within: Option<bool>) -> YieldFindings {
+fn findings(arm: Arm, verdict: BudgetVerdict) -> YieldFindings {
     let around = |value| Estimate::within(value, value - 1.0, value + 1.0);
     let mut found = plimsoll_study::yields::findings(&plan_of(vec![arm]), &[]);
     found.arms[0].work_gained_share = Some(Estimate::within(0.386, 0.38, 0.39));
     found.arms[0].latency_change_pct = Some(LatencyChange {
-        p50: around(0.0),
-        p95: around(1.0),
-        p99: around(2.9),
-        p999: around(4.0),
+        p50: Some(around(0.0)),
+        p95: Some(around(1.0)),
+        p99: Some(around(2.9)),
+        p999: Some(around(4.0)),
     });
-    found.recommended.arm = within.and(Some(arm));
-    found.recommended.within_budget = within;
+    found.recommended.arm = Some(arm);
+    found.recommended.verdict = verdict;
     found
 }
 
@@ -64,14 +64,17 @@ fn the_file_is_in_the_state_directory_and_relative_paths_are_ignored() {
 #[test]
 fn an_arm_within_the_budget_is_stored_and_read_again() {
     let now = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_305_600_000);
-    let of = |within| {
-        let findings = findings(Arm::SchedIdle, within);
+    let of = |verdict| {
+        let findings = findings(Arm::SchedIdle, verdict);
         Best::of(&findings, &here(), Path::new("/runs/run.plimsoll"), now)
     };
-    let kept = of(Some(true)).unwrap();
+    let kept = of(BudgetVerdict::Within).unwrap();
     assert_eq!(kept, best(Arm::SchedIdle));
-    assert_eq!(of(Some(false)), None);
-    assert_eq!(of(None), None);
+    for verdict in [BudgetVerdict::Beyond, BudgetVerdict::Inconclusive] {
+        assert_eq!(of(verdict), None);
+    }
+    let open = not_kept(&findings(Arm::SchedIdle, BudgetVerdict::Inconclusive)).unwrap();
+    assert!(open.contains("does not use sched-idle"), "{open}");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("deep/below/best.json");
     write(&kept, &file).unwrap();
@@ -82,7 +85,7 @@ fn an_arm_within_the_budget_is_stored_and_read_again() {
 #[test]
 fn nothing_is_stored_for_an_unknown_machine() {
     let nobody = Provenance::default();
-    let findings = findings(Arm::Weight, Some(true));
+    let findings = findings(Arm::Weight, BudgetVerdict::Within);
     let kept = Best::of(&findings, &nobody, Path::new("r"), SystemTime::now());
     assert_eq!(kept, None);
 }

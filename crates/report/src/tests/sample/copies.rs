@@ -5,19 +5,19 @@ use super::run::run;
 use super::{Sample, sweep, within};
 use crate::tests::shown::tally;
 use plimsoll_model::{
-    Copies, CopiesFinding, CopiesFindings, CopiesPlan, CopiesWork, CopiesWorkload, SmtFinding,
-    Speedup, TableRows,
+    Copies, CopiesFinding, CopiesFindings, CopiesPlan, CopiesWork, CopiesWorkload, Estimate,
+    SmtFinding, Speedup, TableRows,
 };
 use std::time::Duration;
 
 /// A run of copies of a compiler.
 pub(in crate::tests) fn copies() -> Sample<CopiesPlan> {
-    let row = |copies, seconds, slowest_seconds, cpu_pct, efficiency_ratio| CopiesFinding {
+    let row = |copies, seconds, slowest_seconds, cpu_pct, efficiency: Option<f64>| CopiesFinding {
         copies,
         seconds,
         slowest_seconds,
         cpu_pct,
-        efficiency_ratio,
+        efficiency_ratio: efficiency.map(|e: f64| Estimate::within(e, e - 0.02, e + 0.02)),
         trials: 2,
         invalid_trials: u32::from(copies == 4),
     };
@@ -53,6 +53,10 @@ pub(in crate::tests) fn copies() -> Sample<CopiesPlan> {
 pub(in crate::tests) fn imported_copies() -> Sample<CopiesPlan> {
     let mut sample = copies();
     sample.plan.workload = CopiesWorkload::Imported(table(TableRows::Copies));
+    for row in &mut sample.findings.copies {
+        row.trials = 1;
+        row.efficiency_ratio = row.efficiency_ratio.map(|e| Estimate::alone(e.value));
+    }
     sample
 }
 

@@ -43,7 +43,7 @@ pub(super) fn paid(view: Arms<'_>) -> Option<Chart> {
     let tell = |point: &CurvePoint| {
         let change = view.change(&point.found)?;
         let verdict = verdict_words(&point.found)?;
-        let (change, ends) = (signed(change), ends(change));
+        let (change, ends) = (signed(change), ends(change, point.found.trials));
         Some(format!("{quantile} changes by {change} %{ends}; {verdict}"))
     };
     let description = format!(
@@ -71,7 +71,7 @@ pub(super) fn gained(view: Arms<'_>) -> Option<Chart> {
         ..panel(view, &courses)
     };
     let tell = |point: &CurvePoint| {
-        let gained = Written::pct(gained_of(point)?).with_ends(" %");
+        let gained = Written::pct(gained_of(point)?).with_ends_of(" %", point.found.trials);
         let allowed = words_of(point.allowed_share, |share| {
             format!("; allowed {} % of its CPUs", trimmed_pct(share * 100.0))
         });
@@ -120,8 +120,8 @@ fn courses<'a>(view: Arms<'a>, of: impl Fn(&CurvePoint) -> Option<Estimate>) -> 
 }
 
 fn is_best(view: Arms<'_>, point: &CurvePoint) -> bool {
-    let best = &view.findings().recommended;
-    best.arm == Some(point.found.arm) && best.headroom_pct == Some(point.headroom_pct)
+    let headroom_pct = view.findings().recommended.headroom_pct;
+    view.is_best(&point.found) && headroom_pct == Some(point.headroom_pct)
 }
 
 /// A line per arm over the headrooms, named at its point with the least
@@ -201,7 +201,7 @@ fn paid_hint(view: Arms<'_>, courses: &[Course<'_>], panel: &Panel) -> String {
         " A knee is where latency begins to rise as headroom becomes less; the pale stretch is \
              its interval.",
     );
-    let ring = match view.findings().recommended.headroom_pct {
+    let ring = match view.best() {
         Some(_) => " The ring is around what to take.",
         None => "",
     };
@@ -274,7 +274,7 @@ fn gained_of(point: &CurvePoint) -> Option<Estimate> {
 /// Of the arm to take, else of the first: with the least headroom, with that
 /// to take, and with the most.
 fn gained_title(view: Arms<'_>, courses: &[Course<'_>]) -> Option<String> {
-    let best = view.findings().recommended.arm;
+    let best = view.best();
     let course = courses.iter().find(|c| Some(c.curve.arm) == best);
     let course = course.or(courses.first())?;
     let marks = &course.marks;

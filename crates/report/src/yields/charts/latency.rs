@@ -7,7 +7,7 @@ use crate::chart::{
 use crate::number::time_us;
 use plimsoll_model::{ArmFinding, LatencyUs, Quantile};
 
-type Mark = (&'static str, Tone, Shape, fn(&LatencyUs) -> f64);
+type Mark = (&'static str, Tone, Shape, fn(&LatencyUs) -> Option<f64>);
 
 const MARKS: [Mark; 4] = [
     ("p50", Tone::P50, Shape::Circle, |l| l.p50),
@@ -26,7 +26,7 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
     let arms = known(view, |arm| arm.latency_us);
     arms.first().filter(|_| view.compares())?;
     let (name, _, _, of) = asked(view.findings().budget.quantile);
-    let values = view.of_interest(|arm| arm.latency_us.as_ref().map(of));
+    let values = view.of_interest(|arm| arm.latency_us.as_ref().and_then(of));
     let hint = format!(
         "Each row is an arm, its marks are latencies from the intended start of a request. Dashed: \
          {name} of the service alone. Changes are found pass by pass, so that they may differ from \
@@ -34,7 +34,10 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
     );
     let description = "Latency at p50, p95, p99 and p99.9, logarithmic, a row per arm, the service \
                        alone on top.";
-    let title = format!("{name} is {}", listed(&values, time_us));
+    let title = match values.is_empty() {
+        true => format!("No trials show {name}"),
+        false => format!("{name} is {}", listed(&values, time_us)),
+    };
     Some(Chart {
         description: description.to_owned(),
         width: Width::Full,
@@ -47,8 +50,8 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
 
 fn detail(arm: &ArmFinding) -> Option<String> {
     let latency = arm.latency_us.as_ref()?;
-    let one = |(name, _, _, of): &Mark| format!("{name} {}", time_us(of(latency)));
-    Some(MARKS.iter().map(one).collect::<Vec<_>>().join(", "))
+    let one = |(name, _, _, of): &Mark| Some(format!("{name} {}", time_us(of(latency)?)));
+    Some(MARKS.iter().filter_map(one).collect::<Vec<_>>().join(", "))
 }
 
 fn panel(view: Arms<'_>, arms: &[(usize, &ArmFinding)]) -> Panel {
@@ -57,36 +60,44 @@ fn panel(view: Arms<'_>, arms: &[(usize, &ArmFinding)]) -> Panel {
             Some((row as f64 + 0.5, *place, arm.latency_us.as_ref()?))
         })
     };
-    let span = |(middle, _, latency): (f64, usize, &LatencyUs)| Bar {
-        x: (latency.p50, latency.p999),
-        y: (middle - 0.06, middle + 0.06),
-        tone: Tone::Span,
-        ..Bar::default()
+    let span = |(middle, _, latency): (f64, usize, &LatencyUs)| {
+        let mut shown = latency.in_order().into_iter().flatten();
+        let least = shown.next()?;
+        Some(Bar {
+            x: (least, shown.last().unwrap_or(least)),
+            y: (middle - 0.06, middle + 0.06),
+            tone: Tone::Span,
+            ..Bar::default()
+        })
     };
     let series = MARKS.map(|(_, tone, shape, of)| {
-        let data =
-            known().map(|(middle, place, latency)| Datum::at(of(latency), middle, Some(place)));
+        let data = known().filter_map(|(middle, place, latency)| {
+            Some(Datum::at(of(latency)?, middle, Some(place)))
+        });
         Series::points(tone, shape, data.collect())
     });
     let (_, tone, _, of) = asked(view.findings().budget.quantile);
-    let limit = alone(arms).and_then(|arm| arm.latency_us.as_ref());
+    let limit = alone(arms).and_then(|arm| of(arm.latency_us.as_ref()?));
     let limit = limit.map(|alone| Line {
         tone,
-        ..Line::new(MarkKind::Goal, At::X(of(alone)))
+        ..Line::new(MarkKind::Goal, At::X(alone))
     });
     // Which mark is which, above those of the first row.
     let first = known().next();
     let legend = first.into_iter().flat_map(|(_, _, latency)| {
-        MARKS.map(|(name, tone, _, of)| Key {
-            name: name.to_owned(),
-            tone,
-            at: Some(of(latency)),
-        })
+        let shown = MARKS.into_iter().filter_map(|(name, tone, _, of)| {
+            Some(Key {
+                name: name.to_owned(),
+                tone,
+                at: Some(of(latency)?),
+            })
+        });
+        shown.collect::<Vec<_>>()
     });
-    let values = known().flat_map(|(_, _, latency)| MARKS.map(|(.., of)| of(latency)));
+    let values = known().flat_map(|(_, _, latency)| latency.in_order().into_iter().flatten());
     let (x, bars) = (
         Axis::latency("latency", values),
-        known().map(span).collect(),
+        known().filter_map(span).collect(),
     );
     Panel {
         marks: limit.into_iter().collect(),

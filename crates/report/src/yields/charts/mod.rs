@@ -16,7 +16,7 @@ use super::sentences::listed as and;
 use super::{YieldReport, head, table};
 use crate::chart::{Axis, Chart, Row, Shape, Tone};
 use crate::html::Picker;
-use crate::number::{Written, time_us};
+use crate::number::{Written, no_interval, time_us};
 use crate::table::Column;
 use plimsoll_model::{
     Arm, ArmFinding, BudgetVerdict, Estimate, StepCourse, TrialPicture, YieldFindings,
@@ -60,11 +60,17 @@ impl<'a> Arms<'a> {
 
     fn change(&self, arm: &ArmFinding) -> Option<Estimate> {
         let change = arm.latency_change_pct?;
-        Some(change.under(&self.findings().budget))
+        change.under(&self.findings().budget)
+    }
+
+    /// The arm to take, unless it is but the nearest of those that break the budget.
+    fn best(&self) -> Option<Arm> {
+        let best = &self.findings().recommended;
+        best.arm.filter(|_| best.verdict != BudgetVerdict::Beyond)
     }
 
     fn is_best(&self, arm: &ArmFinding) -> bool {
-        self.findings().recommended.arm == Some(arm.arm)
+        self.best() == Some(arm.arm)
     }
 
     fn columns(&self, names: &[&str]) -> Vec<Column> {
@@ -145,12 +151,17 @@ pub(super) fn picker(view: Arms<'_>, charts: &[Chart]) -> Picker {
 fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
     let quantile = view.findings().budget.quantile;
     let gained = arm.work_gained_share.filter(|_| arm.arm.has_job());
-    let gained = gained.map(|share| Written::pct(table::pct(share)).with_ends(" %"));
-    let change = view.change(arm).map(|c| table::signed(c) + " %" + &ends(c));
+    let of_trials = |e| Written::pct(e).with_ends_of(" %", arm.trials);
+    let gained = gained.map(|share| of_trials(table::pct(share)));
+    let change = view
+        .change(arm)
+        .map(|c| table::signed(c) + " %" + &ends(c, arm.trials));
     let parts = [
         gained.map(|gained| format!("gained {gained}")),
         change.map(|change| format!("{quantile} {change}")),
-        arm.latency_us.map(|l| format!("p99 {}", time_us(l.p99))),
+        arm.latency_us
+            .and_then(|l| l.p99)
+            .map(|us| format!("p99 {}", time_us(us))),
         verdict_words(arm).map(str::to_owned),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -160,9 +171,12 @@ fn facts(view: Arms<'_>, arm: &ArmFinding) -> String {
     }
 }
 
-/// ` (0.7 to 3.5)`
-fn ends(estimate: Estimate) -> String {
-    Written::pct(estimate).ends_in_brackets()
+/// ` (0.7 to 3.5)`, or why there is none.
+fn ends(estimate: Estimate, trials: u32) -> String {
+    match estimate.interval() {
+        Some(_) => Written::pct(estimate).ends_in_brackets(),
+        None => format!(" ({})", no_interval(trials)),
+    }
 }
 
 fn verdict_words(arm: &ArmFinding) -> Option<&'static str> {

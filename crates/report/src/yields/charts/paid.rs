@@ -4,9 +4,10 @@ use super::change::{self, highest};
 use super::{Arms, ends, verdict_look, verdict_words};
 use crate::chart::{Axis, Chart, Datum, Height, Panel, Scale, Series, Shape, Tone, Unit, Width};
 use crate::number::{self, Written};
-use crate::sentence::capital;
+use crate::sentence::{capital, words_of};
+use crate::yields::sentences;
 use crate::yields::table::{self, signed};
-use plimsoll_model::{Arm, ArmFinding, Estimate};
+use plimsoll_model::{Arm, ArmFinding, BudgetVerdict, Estimate};
 
 struct Mark<'a> {
     place: usize,
@@ -67,27 +68,37 @@ fn title(view: Arms<'_>, marks: &[Mark<'_>]) -> String {
             budget.quantile
         )
     };
-    let best = marks.iter().find(|mark| view.is_best(mark.arm));
-    let by_price = |a: &&Mark<'_>, b: &&Mark<'_>| a.change.value.total_cmp(&b.change.value);
-    let nearest = marks.iter().min_by(by_price);
-    match (best, findings.recommended.within_budget) {
-        (Some(best), _) => capital(&format!("{}, within {budget}", said(best))),
-        (None, Some(_)) => match nearest {
-            Some(near) => format!("No arm is within {budget}. {}", capital(&said(near))),
-            None => format!("No arm is within {budget}"),
-        },
-        (None, None) => format!("Inconclusive whether any arm is within {budget}"),
+    let recommended = &findings.recommended;
+    let best = marks
+        .iter()
+        .find(|mark| Some(mark.arm.arm) == recommended.arm);
+    let worst = words_of(sentences::worst_case(view.report), |worst| {
+        format!(" (at worst {worst} %)")
+    });
+    match (best, recommended.verdict) {
+        (Some(best), BudgetVerdict::Within) => {
+            capital(&format!("{}{worst}, within {budget}", said(best)))
+        }
+        (Some(best), BudgetVerdict::Inconclusive) => capital(&format!(
+            "{}{worst}; whether that is within {budget} is inconclusive",
+            said(best)
+        )),
+        (Some(best), BudgetVerdict::Beyond) => {
+            let said = capital(&said(best));
+            format!("No arm is within {budget}. {said}{worst}")
+        }
+        (None, _) => format!("Inconclusive whether any arm is within {budget}"),
     }
 }
 
 fn detail(view: Arms<'_>, arm: &ArmFinding) -> Option<String> {
     let change = view.change(arm)?;
-    let gained = Written::pct(table::pct(arm.work_gained_share?)).with_ends(" %");
+    let gained = Written::pct(table::pct(arm.work_gained_share?)).with_ends_of(" %", arm.trials);
     Some(format!(
         "gains {gained} of what the job does alone, {} changes by {} %{}; {}",
         view.findings().budget.quantile,
         signed(change),
-        ends(change),
+        ends(change, arm.trials),
         verdict_words(arm)?
     ))
 }

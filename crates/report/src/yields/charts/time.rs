@@ -17,7 +17,7 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
             ..bar(trial, within_row(row))
         }
     };
-    let best = view.findings().recommended.arm;
+    let best = view.best();
     let name = |arm: &Option<Arm>| {
         let name = arm.map_or("rated rate", Arm::name);
         row(name, arm.is_some() && *arm == best)

@@ -81,7 +81,7 @@ proptest! {
         let points = sample.findings.curve.iter_mut().flat_map(|c| &mut c.points);
         for (point, (change, reach)) in points.zip(&changes) {
             let moved = point.found.latency_change_pct.as_mut().unwrap();
-            moved.p99 = Estimate::within(*change, change - reach, change + reach);
+            moved.p99 = Some(Estimate::within(*change, change - reach, change + reach));
         }
         let page = page(&sample);
         prop_assert_eq!(overlapping(&page), Vec::<String>::new());

@@ -1,7 +1,9 @@
 //! The page and the CSV of a yield run: what is drawn, what is said, and that
 //! names from outside stay text.
 
-use super::sample::{Sample, all_beyond, crowded, curve, nothing, sample, step};
+use super::sample::{
+    Sample, all_beyond, crowded, curve, nothing, one_pass, sample, step, undecided,
+};
 use crate::html::overlapping;
 use crate::tests::pages::{HOSTILE, chart, count, is_inert, page, titles};
 use crate::tests::shown::is_snapshot;
@@ -32,6 +34,8 @@ fn the_titles_of_pages_are_as_in_the_file() {
     for (name, sample) in [
         ("an arm to take", sample()),
         ("all beyond", all_beyond()),
+        ("undecided", undecided()),
+        ("one pass", one_pass()),
         ("nothing", nothing()),
         ("a curve", curve::curve()),
         ("two curves", curve::two()),
@@ -58,7 +62,7 @@ fn known<T>(sample: &Sample, of: impl Fn(&ArmFinding) -> Option<T>) -> usize {
 
 #[test]
 fn every_chart_has_all_arms_in_both_sizes_and_no_name_on_another() {
-    for sample in [sample(), crowded(), all_beyond()] {
+    for sample in [sample(), crowded(), all_beyond(), undecided()] {
         let page = page(&sample);
         let beside = known(&sample, |a| a.latency_change_pct);
         let served = known(&sample, |a| a.latency_us);
@@ -147,7 +151,7 @@ fn what_is_not_known_is_not_drawn() {
         arm.run_delay_us_per_request = None;
         arm.work_gained_share = arm.work_gained_share.map(|e| Estimate::alone(e.value));
         arm.latency_change_pct = arm.latency_change_pct.map(|c| LatencyChange {
-            p99: Estimate::alone(c.p99.value),
+            p99: c.p99.map(|p99| Estimate::alone(p99.value)),
             ..c
         });
     }
@@ -199,10 +203,10 @@ fn anywhere(which: Arm, gained: f64, change: f64, reach: f64) -> ArmFinding {
         arm: which,
         work_gained_share: Some(Estimate::within(gained, gained * 0.9, gained * 1.1)),
         latency_change_pct: Some(LatencyChange {
-            p50: change,
-            p95: change,
-            p99: change,
-            p999: change,
+            p50: Some(change),
+            p95: Some(change),
+            p99: Some(change),
+            p999: Some(change),
         }),
         verdict: Some(BudgetVerdict::Inconclusive),
         cause: Some(Cause::Both),

@@ -2,15 +2,18 @@
 
 use super::sample::curve::curve;
 use super::sample::step::stepped;
-use super::sample::{Sample, recommended, sample};
+use super::sample::{Sample, all_beyond, one_pass, recommended, sample, undecided};
 use crate::tests::sentences::Cases;
-use plimsoll_model::{Arm, ArmFinding, Estimate, JobHeld, KeptUp, Knee, KneeStatus, Share};
+use plimsoll_model::{
+    Arm, ArmFinding, BudgetVerdict, Estimate, JobHeld, KeptUp, Knee, KneeStatus, Share,
+    ShortTrials, TriedArm,
+};
 use std::time::Duration;
 
 /// Takes the interval of p99 from an arm.
 fn without_interval(arm: &mut ArmFinding) {
     if let Some(change) = &mut arm.latency_change_pct {
-        change.p99 = Estimate::alone(change.p99.value);
+        change.p99 = change.p99.map(|p99| Estimate::alone(p99.value));
     }
 }
 
@@ -94,7 +97,8 @@ fn curves(cases: &mut Cases) {
         None,
     );
     cases.add("no headroom is enough", curve(), |sample| {
-        sample.findings.recommended = recommended(None, Some(false));
+        sample.findings.recommended = recommended(Arm::Quota10ms, BudgetVerdict::Beyond, 9.5);
+        sample.findings.recommended.headroom_pct = Some(50.0);
         sample.findings.curve[0].recommended_headroom_pct = None;
     });
 }
@@ -124,10 +128,59 @@ fn steps(cases: &mut Cases) {
     });
 }
 
+fn recommendations(cases: &mut Cases) {
+    cases.add(
+        "another gains as much within the budget",
+        sample(),
+        |sample| {
+            sample.findings.recommended.alike = vec![TriedArm {
+                arm: Arm::Weight,
+                headroom_pct: None,
+            }];
+        },
+    );
+    cases.add(
+        "equal measurements differ by more than the budget",
+        undecided(),
+        |sample| {
+            sample.findings.recommended.worst_case_pct = Some(3.1);
+        },
+    );
+    cases.add(
+        "trials do not show the budget's quantile",
+        one_pass(),
+        |sample| {
+            let short = |quantile: &str, needed| ShortTrials {
+                quantile: quantile.parse().unwrap(),
+                requests: 200,
+                needed,
+            };
+            let found = &mut sample.findings;
+            found.short_trials = vec![short("p99", 299), short("p99.9", 2_995)];
+            found.recommended.arm = None;
+            for change in found
+                .arms
+                .iter_mut()
+                .filter_map(|arm| arm.latency_change_pct.as_mut())
+            {
+                change.p99 = None;
+            }
+        },
+    );
+    cases.add(
+        "all are beyond but one that was not measured",
+        all_beyond(),
+        |sample| {
+            sample.findings.recommended.undecided = vec![Arm::Weight];
+        },
+    );
+}
+
 #[test]
 fn sentences_are_as_in_the_file() {
     let mut cases = Cases::default();
     at_one_load(&mut cases);
+    recommendations(&mut cases);
     curves(&mut cases);
     steps(&mut cases);
     cases.are_as_in("yields/tests/sentences");

@@ -36,7 +36,7 @@ fn measured(truth: Truth, passes: u32, noise: f64, seed: u64) -> Vec<AtHeadroom>
 fn floor(passes: u32, noise: f64, seed: u64) -> Option<f64> {
     let again = measured(|_| 0.0, passes, noise, seed ^ 0xA5A5);
     let changes: Vec<f64> = again[0].change.values().copied().collect();
-    let mean = super::super::mean(&changes, seed)?;
+    let mean = crate::student::mean(&changes)?;
     let (low, high) = mean.interval()?;
     Some((low.abs().max(high.abs()).exp() - 1.0) * 100.0)
 }

@@ -2,7 +2,7 @@
 //! from, and the slots that it calls late.
 
 use super::decide::{Above, is_late};
-use super::{Look, Pair, is_above, mean_latency, pairs, shown};
+use super::{Look, Pair, Pass, is_above, mean_latency, pairs, shown};
 use crate::yields::Seen;
 use plimsoll_model::{StepCourse, StepSlot, YieldPlan};
 
@@ -21,15 +21,16 @@ pub(in crate::yields) fn courses(plan: &YieldPlan, seen: &Seen<'_>) -> Vec<StepC
 }
 
 /// The slots in which requests came in some step.
-fn slots(look: &Look, pairs: &[Pair]) -> Vec<StepSlot> {
+fn slots(look: &Look, passes: &[Pass]) -> Vec<StepSlot> {
     let above = look.band.map(|band| {
-        let each = pairs.iter().map(|pair| is_above(pair, band));
+        let each = passes.iter().map(|pass| is_above(pass, band));
         each.collect::<Vec<Above>>()
     });
+    let pairs: Vec<&Pair> = passes.iter().flatten().collect();
     let above: Option<Vec<&Above>> = above.as_ref().map(|all| all.iter().collect());
     let count = pairs.iter().map(|pair| pair.with.len()).max().unwrap_or(0);
     let slot = |at: usize| {
-        let (with_us, alone_us) = means_us(pairs, at)?;
+        let (with_us, alone_us) = means_us(&pairs, at)?;
         Some(StepSlot {
             at_ms: (at as f64 + 0.5) * look.slot_ms,
             with_us,
@@ -41,7 +42,7 @@ fn slots(look: &Look, pairs: &[Pair]) -> Vec<StepSlot> {
 }
 
 /// Geometric means over the steps in which both had a request here.
-fn means_us(pairs: &[Pair], at: usize) -> Option<(f64, f64)> {
+fn means_us(pairs: &[&Pair], at: usize) -> Option<(f64, f64)> {
     let (mut with, mut alone, mut steps) = (0.0, 0.0, 0.0);
     for pair in pairs {
         let both = mean_latency(pair.with.get(at)).zip(mean_latency(pair.alone.get(at)));

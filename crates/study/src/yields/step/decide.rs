@@ -1,14 +1,14 @@
 //! From which slot on latency is back, decided from counts alone.
 
-/// Of each slot after a step, whether it was above the band; `None` where no
+/// Of each slot after a step, whether a pass was above the band; `None` where no
 /// request came.
 pub(super) type Above = Vec<Option<bool>>;
 
-/// Below, not even all steps above the band are more than chance (1/2^5 is
+/// Below, not even all passes above the band are more than chance (1/2^5 is
 /// more than 2.5 %).
-pub(super) const FEWEST_STEPS: usize = 6;
+pub(super) const FEWEST_PASSES: usize = 6;
 
-/// A slot that is above in half of the steps is called late no more often.
+/// A slot that is above in half of the passes is called late no more often.
 pub(super) const CHANCE: f64 = 0.025;
 
 /// Late slots that stand alone, of all that follow: what chance may make of
@@ -29,10 +29,10 @@ pub(super) enum Back {
     Unknown,
 }
 
-/// When latency is back, of these steps.
-pub(super) fn back(steps: &[&Above]) -> Back {
-    let slots = steps.iter().map(|slots| slots.len()).max().unwrap_or(0);
-    let late: Vec<Option<bool>> = (0..slots).map(|at| is_late(steps, at)).collect();
+/// When latency is back, of these passes.
+pub(super) fn back(passes: &[&Above]) -> Back {
+    let slots = passes.iter().map(|slots| slots.len()).max().unwrap_or(0);
+    let late: Vec<Option<bool>> = (0..slots).map(|at| is_late(passes, at)).collect();
     let known = late.iter().flatten().count();
     if known * 2 <= slots {
         return Back::Unknown;
@@ -46,12 +46,12 @@ pub(super) fn back(steps: &[&Above]) -> Back {
     }
 }
 
-/// `None` where too few steps have a request in this slot.
-pub(super) fn is_late(steps: &[&Above], at: usize) -> Option<bool> {
-    let known = || steps.iter().filter_map(|slots| *slots.get(at)?);
+/// `None` where too few passes have a request in this slot.
+pub(super) fn is_late(passes: &[&Above], at: usize) -> Option<bool> {
+    let known = || passes.iter().filter_map(|slots| *slots.get(at)?);
     let n = known().count();
     let above = known().filter(|above| *above).count();
-    (n >= FEWEST_STEPS).then(|| tail(n, above) <= CHANCE)
+    (n >= FEWEST_PASSES).then(|| tail(n, above) <= CHANCE)
 }
 
 /// How often at least `k` of `n` fair coins show heads.
@@ -89,7 +89,7 @@ fn last(late: &[bool]) -> usize {
 mod tests {
     use super::*;
 
-    /// Eight equal steps of 40 slots, of which these are late.
+    /// Eight equal passes of 40 slots, of which these are late.
     fn of(late: &[usize]) -> Back {
         let one: Above = (0..40).map(|slot| Some(late.contains(&slot))).collect();
         back(&[&one; 8])
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn few_steps_and_slots_without_requests_are_inconclusive() {
+    fn few_passes_and_slots_without_requests_are_inconclusive() {
         let one: Above = vec![Some(true); 40];
         assert_eq!(back(&[&one; 5]), Back::Unknown);
         assert_eq!(back(&[&one; 6]), Back::Never);

@@ -40,7 +40,7 @@ pub(crate) fn curve() -> Sample {
     }];
     found.recommended = Recommended {
         headroom_pct: Some(20.0),
-        ..recommended(Some(Arm::Quota10ms), Some(true))
+        ..recommended(Arm::Quota10ms, BudgetVerdict::Within, 2.3)
     };
     sample
 }

@@ -11,8 +11,8 @@ use crate::yields::YieldPicture;
 use plimsoll_model::{
     Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService, Job,
     JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, PictureSetting, Plan, Provenance,
-    Rate, Recommended, RunEnd, Share, SideloadPlan, TrialPicture, Workload, YieldFindings,
-    YieldPlan,
+    Rate, Recommended, RunEnd, Share, ShortTrials, SideloadPlan, TrialPicture, TriedArm, Workload,
+    YieldFindings, YieldPlan,
 };
 use std::time::Duration;
 
@@ -31,16 +31,16 @@ pub(super) fn arm(
         work_gained_share: Some(around(gained, 0.02)),
         total_work_share: Some(around(gained + 0.6, 0.02)),
         latency_us: Some(LatencyUs {
-            p50: 1_100.0 * times,
-            p95: 3_000.0 * times,
-            p99: 5_000.0 * times,
-            p999: 9_000.0 * times,
+            p50: Some(1_100.0 * times),
+            p95: Some(3_000.0 * times),
+            p99: Some(5_000.0 * times),
+            p999: Some(9_000.0 * times),
         }),
         latency_change_pct: Some(LatencyChange {
-            p50: around(change / 2.0, reach),
-            p95: around(change, reach),
-            p99: around(change, reach),
-            p999: around(change, reach * 3.0),
+            p50: Some(around(change / 2.0, reach)),
+            p95: Some(around(change, reach)),
+            p99: Some(around(change, reach)),
+            p999: Some(around(change, reach * 3.0)),
         }),
         price_us_per_pct: Some(around(change * 50.0 / (gained * 100.0), 3.0)),
         run_delay_us_per_request: Some(40.0 * times),
@@ -76,8 +76,9 @@ pub(crate) fn sample() -> Sample {
             missing_arms: vec![missing],
             recommended: Recommended {
                 undecided: vec![Arm::Nice],
-                ..recommended(Some(Arm::SchedIdle), Some(true))
+                ..recommended(Arm::SchedIdle, BudgetVerdict::Within, 3.5)
             },
+            short_trials: Vec::new(),
             step: Vec::new(),
             step_band_pct: None,
             step_slot_ms: None,
@@ -94,11 +95,23 @@ pub(crate) fn sample() -> Sample {
     sample
 }
 
-pub(super) fn recommended(arm: Option<Arm>, within_budget: Option<bool>) -> Recommended {
+pub(super) fn recommended(arm: Arm, verdict: BudgetVerdict, worst_case_pct: f64) -> Recommended {
     Recommended {
-        arm,
+        arm: Some(arm),
+        worst_case_pct: Some(worst_case_pct),
+        verdict,
+        ..nobody()
+    }
+}
+
+/// Nothing was compared.
+pub(super) fn nobody() -> Recommended {
+    Recommended {
+        arm: None,
         headroom_pct: None,
-        within_budget,
+        verdict: BudgetVerdict::Inconclusive,
+        worst_case_pct: None,
+        alike: Vec::new(),
         undecided: Vec::new(),
     }
 }
@@ -169,7 +182,7 @@ fn line(findings: &YieldFindings) -> Vec<TrialPicture> {
             achieved_rps: rate,
             load_pct: Some(60.0),
             cpu_pct: Some(97.0),
-            p99_us: of.latency_us.map(|l| l.p99),
+            p99_us: of.latency_us.and_then(|l| l.p99),
             invalid: bad.then_some(STOLEN).into_iter().collect(),
             ..trial(setting, began, Duration::from_secs(5))
         }
@@ -221,7 +234,7 @@ pub(crate) fn nothing() -> Sample {
     found.rate_rps = None;
     found.noise_floor_pct = None;
     found.passes = 0;
-    found.recommended = recommended(None, None);
+    found.recommended = nobody();
     for arm in &mut found.arms {
         *arm = ArmFinding {
             arm: arm.arm,
@@ -248,7 +261,77 @@ pub(crate) fn nothing() -> Sample {
 pub(crate) fn all_beyond() -> Sample {
     let mut sample = sample();
     sample.findings.arms.truncate(3);
-    sample.findings.recommended = recommended(None, Some(false));
+    sample.findings.recommended = recommended(Arm::None, BudgetVerdict::Beyond, 350.0);
+    sample
+}
+
+/// A quick run in a quiet hour: three ways are out, and of those that are left none is decided.
+pub(crate) fn undecided() -> Sample {
+    let mut sample = sample();
+    let open = |which, gained, change, reach| ArmFinding {
+        passes_to_tell: Some(160),
+        trials: 6,
+        ..arm(which, gained, change, reach, BudgetVerdict::Inconclusive)
+    };
+    let found = &mut sample.findings;
+    found.passes = 6;
+    found.noise_floor_pct = Some(24.0);
+    found.arms.truncate(3);
+    found.arms.extend([
+        open(Arm::Nice, 0.36, 16.0, 25.0),
+        open(Arm::SchedIdle, 0.36, 19.0, 24.0),
+        open(Arm::Weight, 0.36, 8.0, 25.0),
+        open(Arm::CpuIdle, 0.36, 6.0, 21.0),
+        arm(Arm::Quota10ms, 0.2, 155.0, 40.0, BudgetVerdict::Beyond),
+        arm(Arm::CpuSet, 0.2, 369.0, 60.0, BudgetVerdict::Beyond),
+    ]);
+    found.missing_arms.clear();
+    found.short_trials = vec![ShortTrials {
+        quantile: "p99.9".parse().unwrap(),
+        requests: 1_042,
+        needed: 2_995,
+    }];
+    let others = [Arm::Nice, Arm::SchedIdle, Arm::Weight];
+    found.recommended = Recommended {
+        alike: others
+            .map(|arm| TriedArm {
+                arm,
+                headroom_pct: None,
+            })
+            .to_vec(),
+        undecided: others.to_vec(),
+        ..recommended(Arm::CpuIdle, BudgetVerdict::Inconclusive, 32.4)
+    };
+    sample.trials = tally(66, 0);
+    sample.drawn.trials = line(&sample.findings);
+    sample
+}
+
+/// The same after one pass, in trials of which none shows p99.9.
+pub(crate) fn one_pass() -> Sample {
+    let mut sample = undecided();
+    let found = &mut sample.findings;
+    found.passes = 1;
+    found.noise_floor_pct = None;
+    found.recommended.worst_case_pct = None;
+    let alone = |e: Option<Estimate>| e.map(|e| Estimate::alone(e.value));
+    for arm in &mut found.arms {
+        arm.trials = 1;
+        arm.passes_to_tell = None;
+        arm.verdict = arm.verdict.map(|_| BudgetVerdict::Inconclusive);
+        if arm.arm.has_job() {
+            arm.work_gained_share = alone(arm.work_gained_share);
+        }
+        arm.total_work_share = alone(arm.total_work_share);
+        arm.price_us_per_pct = alone(arm.price_us_per_pct);
+        arm.latency_us = arm.latency_us.map(|l| LatencyUs { p999: None, ..l });
+        arm.latency_change_pct = arm.latency_change_pct.map(|c| LatencyChange {
+            p50: alone(c.p50),
+            p95: alone(c.p95),
+            p99: alone(c.p99),
+            p999: None,
+        });
+    }
     sample
 }
 

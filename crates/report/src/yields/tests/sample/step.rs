@@ -1,6 +1,6 @@
 //! A run whose load steps.
 
-use super::{Sample, arm, recommended, sample};
+use super::{Sample, arm, nobody, sample};
 use crate::tests::sample::within;
 use plimsoll_model::{
     Arm, BudgetVerdict, Estimate, LoadLevel, StepCourse, StepFinding, StepPlan, StepSlot,
@@ -72,7 +72,7 @@ pub(crate) fn stepped() -> Sample {
         slot: Duration::from_millis(50),
     });
     let findings = &mut sample.findings;
-    findings.recommended = recommended(None, None);
+    findings.recommended = nobody();
     let after = Estimate {
         high: None,
         ..Estimate::within(350.0, 250.0, 450.0)
