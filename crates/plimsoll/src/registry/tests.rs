@@ -24,7 +24,7 @@ const DECISIONS: &str = "`plimsoll side --log FILE` writes one JSON object a lin
     kinds of entries, reasons and laws may be added.";
 
 /// Numbers that may be negative: their unit and meaning are stated elsewhere.
-const SIGNED: [&str; 4] = ["value", "low", "high", "limit"];
+const SIGNED: [&str; 5] = ["value", "low", "high", "limit", "worst_case_pct"];
 
 /// Numbers that are more than 0.
 const ABOVE_ZERO: [&str; 7] = [
@@ -84,7 +84,7 @@ fn every_schema() -> Vec<(String, Value)> {
             (entry.unwrap().schema)(generator)
         })
     };
-    let (sweep, copies) = (part("sweep", 4), part("copies", 3));
+    let (sweep, copies) = (part("sweep", 4), part("copies", 4));
     all.push(schema(
         "output",
         "Plimsoll's output",
@@ -98,7 +98,7 @@ fn every_schema() -> Vec<(String, Value)> {
         let name = entry.name;
         let version = match name {
             "sweep" | "copies" => continue,
-            "yield" => 2,
+            "yield" => 3,
             _ => 1,
         };
         let title = format!("Plimsoll's {name}");

@@ -150,13 +150,12 @@ fn alike(report: &YieldReport<'_>) -> String {
         return String::new();
     }
     let names = listed(&alike);
-    match (recommended.verdict, recommended.worst_case_pct) {
-        (BudgetVerdict::Within, _) => {
+    match recommended.verdict {
+        BudgetVerdict::Within => {
             let gain = for_count(alike.len(), "gains", "gain");
             format!(" Within it, {names} {gain} as much (the intervals overlap).")
         }
-        (_, None) => format!(" Not told from it: {names}."),
-        (_, Some(_)) => format!(
+        BudgetVerdict::Inconclusive | BudgetVerdict::Beyond => format!(
             " Not told from it, because the intervals overlap: {names}; the worst case is that of the \
              lowest of {}.",
             alike.len() + 1

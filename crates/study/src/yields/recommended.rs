@@ -113,13 +113,11 @@ fn others<'a, 't: 'a>(
     others.map(Tried::is_at).collect()
 }
 
-/// Whether two intervals do; what has none is not told from anything.
+/// Whether two intervals do.
 fn overlap(a: Option<Estimate>, b: Option<Estimate>) -> bool {
     let ends = |e: Option<Estimate>| e.and_then(|e| e.interval());
-    match (ends(a), ends(b)) {
-        (Some(a), Some(b)) => a.0 <= b.1 && b.0 <= a.1,
-        _ => true,
-    }
+    let both = ends(a).zip(ends(b));
+    both.is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1)
 }
 
 impl Tried<'_> {

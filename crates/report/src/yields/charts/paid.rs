@@ -4,7 +4,7 @@ use super::change::{self, highest};
 use super::{Arms, ends, verdict_look, verdict_words};
 use crate::chart::{Axis, Chart, Datum, Height, Panel, Scale, Series, Shape, Tone, Unit, Width};
 use crate::number::{self, Written};
-use crate::sentence::{capital, words_of};
+use crate::sentence::capital;
 use crate::yields::sentences;
 use crate::yields::table::{self, signed};
 use plimsoll_model::{Arm, ArmFinding, BudgetVerdict, Estimate};
@@ -72,9 +72,11 @@ fn title(view: Arms<'_>, marks: &[Mark<'_>]) -> String {
     let best = marks
         .iter()
         .find(|mark| Some(mark.arm.arm) == recommended.arm);
-    let worst = words_of(sentences::worst_case(view.report), |worst| {
-        format!(" (at worst {worst} %)")
-    });
+    let none = || best.map_or(0, |best| best.arm.trials);
+    let worst = match sentences::worst_case(view.report) {
+        Some(worst) => format!(" (at worst {worst} %)"),
+        None => format!(" ({})", number::no_interval(none())),
+    };
     match (best, recommended.verdict) {
         (Some(best), BudgetVerdict::Within) => {
             capital(&format!("{}{worst}, within {budget}", said(best)))

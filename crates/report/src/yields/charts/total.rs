@@ -3,6 +3,7 @@
 use super::{Arms, known, listed, rows, within_row};
 use crate::chart::{At, Axis, Bar, Chart, Key, Mark, MarkKind, Panel, Scale, Tone, Unit};
 use crate::number::Written;
+use crate::sentence::words_if;
 use crate::table::{Column, ColumnsOf, ends};
 use crate::yields::table::pct;
 use plimsoll_model::{ArmFinding, Estimate};
@@ -60,11 +61,17 @@ fn title(view: Arms<'_>, is_total: bool) -> String {
     let of = |arm: &ArmFinding| Some(Work::of(arm)?.end.value);
     let show = |pct: f64| format!("{} %", Written::pct(Estimate::alone(pct)).value);
     let mut values = view.of_interest(of);
+    let beside = view.arms().iter().filter(|arm| arm.arm.is_beside());
+    let mut ends = beside.filter_map(Work::of).map(|work| work.end.interval());
+    let unsure = words_if(
+        ends.all(|ends| ends.is_none()),
+        " (no intervals: too few passes)",
+    );
     match is_total {
-        true => format!("Machine throughput: {}", listed(&values, show)),
+        true => format!("Machine throughput: {}{unsure}", listed(&values, show)),
         false => {
             values.retain(|(_, pct)| *pct > 0.0);
-            format!("Job throughput: {}", listed(&values, show))
+            format!("Job throughput: {}{unsure}", listed(&values, show))
         }
     }
 }
@@ -72,7 +79,7 @@ fn title(view: Arms<'_>, is_total: bool) -> String {
 fn detail(arm: &ArmFinding) -> Option<String> {
     let work = Work::of(arm)?;
     let show = |pct: f64| Written::pct(Estimate::alone(pct)).value;
-    let end = Written::pct(work.end).with_ends(" %");
+    let end = Written::pct(work.end).with_ends_of(" %", arm.trials);
     Some(match work.service {
         Some(service) => format!(
             "{end} in all, {} % the service's and {} % the job's",

@@ -314,6 +314,7 @@ pub(crate) fn one_pass() -> Sample {
     found.passes = 1;
     found.noise_floor_pct = None;
     found.recommended.worst_case_pct = None;
+    found.recommended.alike.clear();
     let alone = |e: Option<Estimate>| e.map(|e| Estimate::alone(e.value));
     for arm in &mut found.arms {
         arm.trials = 1;
