@@ -22,9 +22,11 @@
 mod background;
 pub mod calibration;
 mod conduct;
+pub mod drain;
 mod observer;
 mod offered;
 pub mod order;
+pub mod pace;
 mod restart;
 mod sensors;
 mod service;

@@ -9,6 +9,7 @@
 
 use crate::background::{BackgroundJob, NoJob};
 use crate::conduct::{RunError, Runner};
+use crate::drain::Drain;
 use crate::observer::{Observer, ObserverCost};
 use crate::restart::Restart;
 use crate::sensors::TrialSensors;
@@ -16,53 +17,23 @@ use crate::validity;
 use crate::window::{by_seconds, fill, sleep_until, unix_ms, warm_up, without_load};
 use plimsoll_load::{Load, Offer};
 use plimsoll_model::{
-    Arrivals, Bounds, Goal, LatencyLimit, Phase, Plan, Rate, StepPlan, SteppedRate, Trial,
-    TrialSetting, TrialSpec, Workload,
+    Arrivals, Bounds, Phase, Plan, Rate, StepPlan, SteppedRate, Trial, TrialSetting, TrialSpec,
 };
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
-
-/// How long the last answers of a window are waited for, at least: short against
-/// a trial.
-const LEAST_DRAIN: Duration = Duration::from_secs(1);
-/// At most: a service that hangs would hold up each trial.
-const MOST_DRAIN: Duration = Duration::from_secs(60);
+use std::time::Instant;
 
 /// Runs idle trials and trials at a rate, with a job next to the service.
 pub struct OfferedLoad<'a, S, O> {
     arrivals: Arrivals,
     bounds: Bounds,
     steps: Option<StepPlan>,
-    drain: Duration,
+    drain: Drain,
     load: Box<dyn Load>,
     /// The same service on one thread of each core.
     one_thread: Option<Box<dyn Load>>,
     sensors: TrialSensors,
     restart: Option<Restart>,
     job: Box<dyn BackgroundJob<S, O> + 'a>,
-}
-
-/// The longest limit of a goal, or the time-out of requests where a goal is about
-/// errors: what is still unanswered then has exceeded it, and what is answered before is
-/// measured.
-fn drain(goals: &[Goal], timeout: Duration) -> Duration {
-    let limits = goals.iter().filter_map(|goal| match goal {
-        Goal::Latency {
-            limit: LatencyLimit::Absolute(limit),
-            ..
-        } => Some(*limit),
-        Goal::Errors { .. } => Some(timeout),
-        _ => None,
-    });
-    limits.fold(LEAST_DRAIN, Duration::max).min(MOST_DRAIN)
-}
-
-/// Only requests to a server time out.
-fn timeout(workload: &Workload) -> Duration {
-    match workload {
-        Workload::Http(http) => http.timeout,
-        Workload::Hash(_) | Workload::Imported(_) => LEAST_DRAIN,
-    }
 }
 
 impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
@@ -72,7 +43,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             arrivals: plan.arrivals,
             bounds: plan.run.bounds,
             steps: None,
-            drain: drain(&plan.goals, timeout(&plan.workload)),
+            drain: Drain::of(plan),
             restart: plan.restart.as_deref().map(Restart::new),
             load,
             one_thread: None,
@@ -123,8 +94,9 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             rate,
             arrivals: self.arrivals,
             seed: spec.seed,
-            drain: self.drain,
+            drain: self.drain.after(spec),
             steps: self.stepped(spec, rate),
+            connections: spec.setting.connections(),
         };
         let mut running = self.placed(spec.phase)?.start(&offer)?;
         let began = Instant::now();
@@ -206,24 +178,5 @@ impl<S: TrialSetting, O: Default> Runner<S, O> for OfferedLoad<'_, S, O> {
         })?;
         ended?;
         Ok(run)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn answers_are_waited_for_as_long_as_a_goal_allows() {
-        for (goals, seconds) in [
-            (&["p99<10ms", "cpu<80%"][..], 1),
-            (&["p99<10ms", "errors<1%"], 10),
-            (&["p50<2s", "p99<3s", "p99<2x"], 3),
-            (&["p99<1000s"], 60),
-        ] {
-            let goals: Vec<Goal> = goals.iter().map(|goal| goal.parse().unwrap()).collect();
-            let waited = drain(&goals, Duration::from_secs(10));
-            assert_eq!(waited, Duration::from_secs(seconds), "{goals:?}");
-        }
     }
 }

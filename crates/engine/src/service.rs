@@ -8,6 +8,7 @@ use plimsoll_host::{
 };
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_model::{CpuPlan, CpuSet, HttpService, Outcome, Requirement, ServiceAt};
+use std::time::Duration;
 
 /// A server that has answered one request.
 #[derive(Debug)]
@@ -73,6 +74,11 @@ impl FoundService {
     /// Whether it runs on this machine.
     pub fn is_here(&self) -> bool {
         self.may_run_on.is_some()
+    }
+
+    /// How long it took for the request.
+    pub fn first_answer(&self) -> Duration {
+        self.probe.took
     }
 
     /// The CPUs of the service and of the generator: as asked, or else each

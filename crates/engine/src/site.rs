@@ -9,6 +9,7 @@ use plimsoll_load::hash::HashLoad;
 use plimsoll_load::http::HttpLoad;
 use plimsoll_load::{Load, LoadError};
 use plimsoll_model::{CpuPlan, CpuSet, InterruptTime, Plan, Requirement, TrialSetting, Workload};
+use std::time::Duration;
 
 /// Where a workload runs, and who serves it.
 #[derive(Debug)]
@@ -31,6 +32,14 @@ impl Site {
             Workload::Http(http) => Site::Server(Box::new(service::find(root, http)?)),
             Workload::Imported(_) => return Err(nothing_to_run()),
         })
+    }
+
+    /// How long a server took for its first request.
+    pub fn first_answer(&self) -> Option<Duration> {
+        match self {
+            Site::Here(_) => None,
+            Site::Server(found) => Some(found.first_answer()),
+        }
     }
 
     /// The CPUs of the service and of the generator: `asked` are the CPUs of

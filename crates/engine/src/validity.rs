@@ -123,7 +123,7 @@ mod tests {
         let rate = Rate::per_second(100.0).unwrap();
         let spec = TrialSpec::blank(
             Phase::Calibration,
-            Setting::Offer { rate },
+            Setting::offer(rate),
             Duration::from_secs(10),
         );
         let mut trial = Trial::begun(spec, 0);

@@ -91,6 +91,7 @@ fn offer(rate: f64, arrivals: Arrivals, drain: Duration) -> Result<Offer, Box<dy
         seed: 1,
         drain,
         steps: None,
+        connections: None,
     })
 }
 

@@ -176,6 +176,7 @@ mod tests {
             arrivals,
             seed,
             drain: s(1),
+            connections: None,
             steps: Some(SteppedRate {
                 low: rate(2000.0),
                 first: s(2),

@@ -16,6 +16,8 @@ pub struct Offer {
     pub drain: Duration,
     /// Steps between a lower rate and `rate`; `None` for a constant rate.
     pub steps: Option<SteppedRate>,
+    /// Connections to offer it over; `None` for as many as the load was made with.
+    pub connections: Option<u32>,
 }
 
 /// A service that can be offered requests at a rate.

@@ -7,7 +7,7 @@
 //! first request.
 
 use crate::ns;
-use plimsoll_model::{Errors, Histogram, Slot, SteppedRate, Work};
+use plimsoll_model::{ConnectionUse, Errors, Histogram, Slot, SteppedRate, Work};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -240,6 +240,13 @@ impl Tally {
         self.record(&mut counts, in_window, intended_ns, waited_ns);
     }
 
+    /// How the connections of this thread served the window, if there was one.
+    pub fn connections(&self, used: ConnectionUse) {
+        if self.session.closes_ns() < u64::MAX {
+            self.lock().work.connections = Some(used);
+        }
+    }
+
     /// Locks the counts and removes a sent request; returns also whether it
     /// belongs to the window.
     fn end(&self, intended_ns: u64) -> (MutexGuard<'_, Counts>, bool) {
@@ -330,6 +337,9 @@ pub fn total(tallies: &[Tally]) -> Work {
         all.latency.merge(&work.latency);
         all.slip.merge(&work.slip);
         merge_steps(&mut all.steps, &work.steps);
+        if let Some(used) = work.connections {
+            all.connections = Some(all.connections.unwrap_or_default() + used);
+        }
     }
     all
 }

@@ -35,6 +35,7 @@ fn offer(rate: f64, drain: Duration) -> Offer {
         seed: 11,
         drain,
         steps: None,
+        connections: None,
     }
 }
 

@@ -97,6 +97,16 @@ pub enum Doubt {
         latency_us: f64,
         /// The rate that so many connections carry at that latency.
         most_rps: f64,
+        /// The most requests of a trial at its rate or below, in percent, that were due
+        /// while all connections were in use; `None` in older records.
+        waited_pct: Option<f64>,
+    },
+    /// At light load at least half of the client's connections had no answer in a whole trial.
+    Unserved {
+        /// How many were sent a request in the trial where the most were.
+        connections: u32,
+        /// How many of these had no answer.
+        unserved: u32,
     },
     /// Trials near the boundary that follow each other are more alike than others: the
     /// service or its machine was faster or slower for minutes at a time.
@@ -177,11 +187,33 @@ pub struct RatedRate {
     pub limited_by_service: bool,
     /// Whether only trials in which others used the CPUs show saturation.
     pub disturbed: bool,
+    /// What kept throughput from being higher.
+    pub limited_by: LimitedBy,
+    /// The client's connections at the levels; `None` without a client that has any.
+    pub connections: Option<u32>,
     /// Whether it was given and not measured.
     pub given: bool,
     /// Set when no level was carried: then all of them overload the service, and say little
     /// about it; else `None`.
     pub never_carried: Option<NeverCarried>,
+}
+
+/// What kept throughput from being higher than the rated rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitedBy {
+    /// The service.
+    Service,
+    /// The client's connections, or a service whose limit lies where theirs does.
+    Connections,
+    /// The load generator sent late, and had CPU time left: something held it up.
+    Generator,
+    /// The load generator sent late, because its CPUs were busy.
+    ClientCpu,
+    /// The service or others that used the CPUs: only disturbed trials show a limit.
+    OtherLoad,
+    /// Nothing that was seen.
+    Unknown,
 }
 
 /// Levels of which none was carried.

@@ -60,8 +60,8 @@ pub use date::{utc_date, utc_stamp};
 pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{
     CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Doubt, Findings, Headroom,
-    HeadroomIndex, HintFinding, LatencySummary, LevelFinding, NeverCarried, NoHeadroom, PooledCpu,
-    RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
+    HeadroomIndex, HintFinding, LatencySummary, LevelFinding, LimitedBy, NeverCarried, NoHeadroom,
+    PooledCpu, RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile, each_once};
 pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
@@ -72,8 +72,8 @@ pub use picture::{
     StepCourse, StepSlot, TrialPicture, WorkOf,
 };
 pub use plan::{
-    Arrivals, Bounds, CalibrationPlan, CpuPlan, InterruptTime, LoadLevel, LoadLevelError, Plan,
-    RunPlan, SCHEMA_VERSION, SearchPlan, WarmUp,
+    Arrivals, Bounds, CalibrationPlan, CpuPlan, InterruptTime, LoadLevel, LoadLevelError, Pace,
+    Plan, RunPlan, SCHEMA_VERSION, SearchPlan, WarmUp,
 };
 pub use plural::{counted, for_count};
 pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
@@ -90,8 +90,8 @@ pub use sizing::{
 pub use smt::{CopiesWork, LevelWork, NoSpeedup, SmtFinding, SmtPlan, Speedup};
 pub use step::{Slot, StepPlan, SteppedRate};
 pub use trial::{
-    Errors, Invalid, InvalidKind, Phase, RunEnd, Second, Setting, Trial, TrialSetting, TrialSpec,
-    Verdict, Work,
+    ConnectionUse, Errors, Invalid, InvalidKind, Phase, RunEnd, Second, Setting, Trial,
+    TrialSetting, TrialSpec, Verdict, Work,
 };
 pub use units::{
     Bytes, CpuTime, Energy, OutOfRange, Rate, Share, human_duration, human_minutes, parse_duration,

@@ -109,7 +109,7 @@ impl From<Setting> for PictureSetting {
     fn from(setting: Setting) -> PictureSetting {
         match setting {
             Setting::Idle => PictureSetting::Idle,
-            Setting::Offer { rate } => PictureSetting::Offer { rate },
+            Setting::Offer { rate, .. } => PictureSetting::Offer { rate },
         }
     }
 }

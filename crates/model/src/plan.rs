@@ -85,6 +85,10 @@ pub struct Plan {
     /// usable threads, and in plans of older records.
     #[serde(default)]
     pub smt: Option<SmtPlan>,
+    /// How trials of a slow service are lengthened; left out if they are not, as in older
+    /// records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pace: Option<Pace>,
     /// What every run has.
     #[serde(flatten)]
     pub run: RunPlan,
@@ -108,6 +112,7 @@ impl Plan {
             smt: None,
             restart: None,
             search: None,
+            pace: None,
             run: RunPlan::blank(),
         }
     }
@@ -228,6 +233,20 @@ pub struct CalibrationPlan {
     /// A rate given by the user; then nothing is calibrated.
     #[serde(rename = "rated_rps")]
     pub rated: Option<Rate>,
+}
+
+/// The least lengths of warm-up and window, in mean latencies at light load: the shortest
+/// mean of a carried trial of the calibration.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pace {
+    /// How long the service took for one request before the run: the latency until the
+    /// calibration has measured one.
+    #[serde(rename = "first_answer_ns", with = "crate::Ns")]
+    pub first_answer: Duration,
+    /// A trial warms up for at least so many latencies.
+    pub warm_up_latencies: f64,
+    /// A trial measures for at least so many latencies.
+    pub window_latencies: f64,
 }
 
 /// How the capacity under each goal is searched: short trials around the

@@ -49,6 +49,11 @@ pub trait TrialSetting: Clone + PartialEq + fmt::Debug + Send + 'static {
         None
     }
 
+    /// The client's connections; `None` for as many as the plan says.
+    fn connections(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether the service is idle by design, so that CPU time it uses counts
     /// as other load.
     fn is_idle(&self) -> bool {
@@ -65,14 +70,41 @@ pub enum Setting {
     Offer {
         #[serde(rename = "rate_rps")]
         rate: Rate,
+        /// The client's connections where the calibration may raise their number; else
+        /// `None`, as in older records: the plan has it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        connections: Option<u32>,
     },
+}
+
+impl Setting {
+    /// This rate, over as many connections as the plan says.
+    pub fn offer(rate: Rate) -> Setting {
+        let connections = None;
+        Setting::Offer { rate, connections }
+    }
+
+    /// The same over so many connections.
+    pub fn over(self, connections: Option<u32>) -> Setting {
+        match self {
+            Setting::Idle => Setting::Idle,
+            Setting::Offer { rate, .. } => Setting::Offer { rate, connections },
+        }
+    }
 }
 
 impl TrialSetting for Setting {
     fn rate(&self) -> Option<Rate> {
         match self {
             Setting::Idle => None,
-            Setting::Offer { rate } => Some(*rate),
+            Setting::Offer { rate, .. } => Some(*rate),
+        }
+    }
+
+    fn connections(&self) -> Option<u32> {
+        match self {
+            Setting::Idle => None,
+            Setting::Offer { connections, .. } => *connections,
         }
     }
 
@@ -169,6 +201,31 @@ impl std::ops::Add for Errors {
     }
 }
 
+/// How the client's connections served a window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectionUse {
+    /// Connections, over all generator threads.
+    pub connections: u32,
+    /// Those that were sent a request in the trial.
+    pub used: u32,
+    /// Those of them that had no answer when the trial ended.
+    pub unserved: u32,
+    /// Requests of the window that were due while all connections were in use.
+    pub waited: u64,
+}
+
+impl std::ops::Add for ConnectionUse {
+    type Output = ConnectionUse;
+    fn add(self, o: ConnectionUse) -> ConnectionUse {
+        ConnectionUse {
+            connections: self.connections + o.connections,
+            used: self.used + o.used,
+            unserved: self.unserved + o.unserved,
+            waited: self.waited + o.waited,
+        }
+    }
+}
+
 /// What became of the requests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Work {
@@ -194,6 +251,8 @@ pub struct Work {
     /// belong where they were intended, and those that count stand in
     /// `latency`, too. Else empty.
     pub steps: Vec<Vec<Slot>>,
+    /// `None` without a client that has connections, and in older records.
+    pub connections: Option<ConnectionUse>,
 }
 
 impl Work {

@@ -52,6 +52,9 @@ pub struct HttpService {
     pub body: Vec<u8>,
     /// Connections kept open, over all generator threads.
     pub connections: u32,
+    /// The calibration may raise their number up to this; left out if it may not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_connections: Option<u32>,
     /// A request that takes longer counts as a time-out.
     #[serde(rename = "timeout_ns", with = "crate::Ns")]
     pub timeout: Duration,
@@ -73,6 +76,7 @@ impl HttpService {
             omitted_headers: Vec::new(),
             body: Vec::new(),
             connections,
+            max_connections: None,
             timeout,
             expected_status: None,
             insecure: false,

@@ -1,11 +1,12 @@
 //! Values of the model to and from cells. An invalid cell is an error: a
 //! default would be an invented measurement.
 
-use plimsoll_model::{LoadLevel, Share};
+use plimsoll_model::{ConnectionUse, LoadLevel, MachineUse, Share, Trial};
 use rusqlite::types::{FromSql, FromSqlError, ToSql, ToSqlOutput};
 use rusqlite::{Connection, Result, Row};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// SQLite's integers are signed. Larger values, which no count or duration in
@@ -26,6 +27,25 @@ impl<T: Serialize> ToSql for Json<'_, T> {
         match serde_json::to_string(self.0) {
             Ok(text) => Ok(text.into()),
             Err(e) => Err(rusqlite::Error::ToSqlConversionFailure(e.into())),
+        }
+    }
+}
+
+/// What is in `machine_json`: what the machine used, and how the client's connections
+/// served, for which versions up to 4 have no column.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct MachineCell<'a> {
+    #[serde(flatten)]
+    pub(crate) machine: Cow<'a, MachineUse>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) connections: Option<ConnectionUse>,
+}
+
+impl MachineCell<'_> {
+    pub(crate) fn of<S, O>(trial: &Trial<S, O>) -> MachineCell<'_> {
+        MachineCell {
+            machine: Cow::Borrowed(&trial.machine),
+            connections: trial.work.connections,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Conversion of rows to a run and its trials.
 
 use crate::cell::{
-    count_in, has, invalid_json, json, ns_in, optional_json, optional_level, optional_ns,
-    optional_share, wrong,
+    MachineCell, count_in, has, invalid_json, json, ns_in, optional_json, optional_level,
+    optional_ns, optional_share, wrong,
 };
 use crate::run::Run;
 use crate::{RecordError, histogram, legacy, slots};
@@ -67,6 +67,7 @@ pub(crate) fn trial<S: DeserializeOwned, O: DeserializeOwned>(
         let slip = histogram_of(conn, id, "slip")?;
         let seconds = seconds_of(conn, id)?;
         conn.query_row("SELECT * FROM trial WHERE id = ?", [id], |row| {
+            let cell: MachineCell<'_> = json(row, "machine_json")?;
             Ok(Trial {
                 spec: spec(row)?,
                 started_unix_ms: count_in(row, "started_unix_ms")?,
@@ -76,6 +77,7 @@ pub(crate) fn trial<S: DeserializeOwned, O: DeserializeOwned>(
                 window: ns_in(row, "window_ns")?,
                 work: Work {
                     steps: slots::of_trial(conn, id)?,
+                    connections: cell.connections,
                     ..work(row, latency, slip)?
                 },
                 outcome: match has(row, "outcome_json") {
@@ -83,7 +85,7 @@ pub(crate) fn trial<S: DeserializeOwned, O: DeserializeOwned>(
                     false => from_value(legacy::outcome(row, experiment)?, "outcome")?,
                 },
                 generator_cpu: optional_ns(row, "generator_cpu_ns")?.map(CpuTime),
-                machine: json(row, "machine_json")?,
+                machine: cell.machine.into_owned(),
                 service: optional_json(row, "service_json")?,
                 seconds,
                 verdict: verdict(row)?,
@@ -153,6 +155,7 @@ fn work(row: &Row<'_>, latency: Histogram, slip: Histogram) -> Result<Work> {
         latency,
         slip,
         steps: Vec::new(),
+        connections: None,
     })
 }
 

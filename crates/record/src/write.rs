@@ -1,6 +1,6 @@
 //! Conversion of a run and its trials to rows.
 
-use crate::cell::{Json, insert, int, ns};
+use crate::cell::{Json, MachineCell, insert, int, ns};
 use crate::run::Run;
 use crate::{RecordError, histogram, slots};
 use plimsoll_model::{Histogram, Phase, RunEnd, Second, Trial, TrialSetting, Verdict};
@@ -126,7 +126,7 @@ where
         ("unfinished", &int(work.unfinished)),
         ("outcome_json", &Json(&trial.outcome)),
         ("generator_cpu_ns", &trial.generator_cpu.map(|c| ns(c.0))),
-        ("machine_json", &Json(&trial.machine)),
+        ("machine_json", &Json(&MachineCell::of(trial))),
         ("service_json", &trial.service.as_ref().map(Json)),
         ("verdict", &verdict),
         ("reasons_json", &Json(&reasons)),

@@ -66,11 +66,15 @@ fn sentence(doubt: &Doubt) -> String {
             connections,
             latency_us,
             most_rps,
+            waited_pct,
+        } => over_connections(connections, latency_us, most_rps, waited_pct),
+        Doubt::Unserved {
+            connections,
+            unserved,
         } => format!(
-            "The client's {connections} connections may be the limit, not the service: at a mean \
-             latency of {} they carry {} at most. Sweep again with more of them (-c).",
-            time_us(latency_us),
-            number::per_second(most_rps)
+            "The server answers few connections at a time: at light load {unserved} of \
+             {connections} had no answer in a whole trial. Clients beyond those wait until they \
+             give up; raise the server's limit, or sweep with as many as it serves (-c)."
         ),
         Doubt::Clustered { goal } => clustered(goal),
         Doubt::Shifted { goal, change_pct } => shifted(goal, change_pct),
@@ -86,6 +90,27 @@ fn sentence(doubt: &Doubt) -> String {
         Doubt::RisesLate { goal } => rises_late(goal),
         Doubt::FlatCpu { cpu_pct } => flat_cpu(cpu_pct),
     }
+}
+
+fn over_connections(
+    connections: u32,
+    latency_us: f64,
+    most_rps: f64,
+    waited_pct: Option<f64>,
+) -> String {
+    let waited = waited_pct.map_or_else(String::new, |pct| {
+        format!(
+            " Up to {} % of the requests of a trial waited for one.",
+            number::pct(pct)
+        )
+    });
+    format!(
+        "The client's {connections} connections may be the limit, not the service: at a mean \
+         latency of {} they carry {} at most.{waited} Sweep again with more of them \
+         (--max-connections, or -c for a fixed number).",
+        time_us(latency_us),
+        number::per_second(most_rps)
+    )
 }
 
 fn clustered(goal: Goal) -> String {

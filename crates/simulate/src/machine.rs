@@ -130,7 +130,7 @@ impl Machine {
     /// copies and best-effort jobs are not simulated.
     pub fn run(&self, spec: &TrialSpec, plan: &Plan) -> Trial {
         match spec.setting {
-            Setting::Offer { rate } => self.at_rate(spec, plan, rate),
+            Setting::Offer { rate, .. } => self.at_rate(spec, plan, rate),
             Setting::Idle => self.idle(spec, plan),
         }
     }

@@ -4,10 +4,10 @@
 //! This module corrects nothing: findings from implausible figures stand, and the
 //! user can check the figures.
 
+use crate::connections;
 use crate::levels::Level;
-use crate::rated::limited_by_connections;
 use plimsoll_model::{
-    CapacityFinding, Doubt, GivenLatency, Plan, ThresholdFinding, Trial, Workload,
+    CapacityFinding, Doubt, GivenLatency, Plan, Rate, ThresholdFinding, Trial, Workload,
 };
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ const FOLLOWS: f64 = 1.25;
 pub(crate) fn of(
     plan: &Plan,
     trials: &[Trial],
+    rated: Option<Rate>,
     levels: &[Level],
     capacity: &[CapacityFinding],
     thresholds: &[ThresholdFinding],
@@ -52,13 +53,7 @@ pub(crate) fn of(
         });
         out.extend(faster_beyond(&measured.collect::<Vec<_>>()));
     }
-    if let Some((connections, latency_s, most_rps)) = limited_by_connections(plan, trials) {
-        out.push(Doubt::Connections {
-            connections,
-            latency_us: latency_s * 1e6,
-            most_rps,
-        });
-    }
+    out.extend(connections::doubts(plan, trials, rated));
     out.extend(flat(thresholds));
     out
 }

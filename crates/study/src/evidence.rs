@@ -111,7 +111,7 @@ impl Bound {
         if !trial.verdict.is_valid() || trial.work.intended == 0 {
             return None;
         }
-        let Setting::Offer { rate } = trial.spec.setting else {
+        let Setting::Offer { rate, .. } = trial.spec.setting else {
             return None;
         };
         let carried = trial_is_carried(trial);

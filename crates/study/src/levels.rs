@@ -140,7 +140,7 @@ fn cpu_pct(plan: &Plan, valid: &[&Trial]) -> Option<f64> {
 }
 
 /// CPU use of the generator's threads, as a share of the CPUs they have.
-pub(crate) fn generator_share(plan: &Plan, trial: &Trial) -> Option<Share> {
+pub(crate) fn generator_share<S, O>(plan: &Plan, trial: &Trial<S, O>) -> Option<Share> {
     let cpus = plan.run.cpus.generator.len() as u32;
     Share::of(trial.generator_cpu?.0, trial.machine.window * cpus)
 }

@@ -18,6 +18,7 @@ pub mod boundary;
 pub mod capacity;
 pub mod carried;
 pub mod compare;
+pub mod connections;
 pub mod copies;
 mod cpu_use;
 mod curve;
@@ -51,7 +52,7 @@ use carried::trial_is_carried;
 use curve::{Curve, CurveTrial};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Doubt, Estimate, Findings, Phase, Plan,
-    PooledCpu, RatedRate, Setting, Share, Trial, Workload,
+    PooledCpu, Rate, RatedRate, Setting, Share, Trial, Workload,
 };
 
 /// All that can be concluded from the trials of a run so far.
@@ -71,7 +72,8 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let of = carried_at_most(&capacity, curve.as_ref(), rated.as_ref());
     let thresholds = curve.as_ref().zip(of);
     let thresholds = thresholds.map_or_else(Vec::new, |(c, of)| thresholds::thresholds(c, of));
-    let mut doubts = doubts::of(plan, trials, &levels, &capacity, &thresholds);
+    let rate = rated.as_ref().and_then(|r| Rate::per_second(r.rate_rps));
+    let mut doubts = doubts::of(plan, trials, rate, &levels, &capacity, &thresholds);
     doubts.extend(drift::doubts(plan, trials, &asked, &capacity));
     let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
     let thresholds = match doubts.iter().any(is_flat) {

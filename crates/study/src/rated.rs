@@ -1,9 +1,11 @@
 //! The rated rate: throughput at saturation, from the calibration trials.
 
 use crate::carried::trial_is_carried;
-use crate::levels::cpu_share;
+use crate::connections::{connections, limit};
+use crate::levels::{cpu_share, generator_share};
 use plimsoll_model::{
-    Invalid, NeverCarried, Phase, Plan, Rate, RatedRate, Trial, TrialSetting, Verdict, Workload,
+    Invalid, LimitedBy, NeverCarried, Phase, Plan, Rate, RatedRate, Trial, TrialSetting, Verdict,
+    Workload,
 };
 
 /// Whether the generator's limits kept a calibration trial below its rate. A trial
@@ -44,61 +46,17 @@ pub fn usable<'a, S: TrialSetting, O>(
         .collect()
 }
 
-/// The connections of the client, the shortest mean latency of a carried trial in
-/// seconds, and the rate that they carry at that latency, where that may be why no more
-/// was answered.
-///
-/// By Little's law `c` connections carry `c / mean latency` requests per second, whatever
-/// the service can do. A queue in the service makes latency longer, so the shortest mean
-/// has the least of it; more answers than that rate disprove it. A service whose own limit
-/// lies there as well looks the same: only more connections tell the two apart.
-pub(crate) fn limited_by_connections<S: TrialSetting, O>(
-    plan: &Plan,
-    trials: &[Trial<S, O>],
-) -> Option<(u32, f64, f64)> {
-    let Workload::Http(http) = &plan.workload else {
-        return None;
-    };
-    let mean_s = |t: &Trial<S, O>| t.work.latency.mean().map(|mean| mean.as_secs_f64());
-    let latency_s = trials
-        .iter()
-        .filter(|t| trial_is_carried(t) && t.work.completed >= FEWEST_ANSWERS)
-        .filter_map(mean_s)
-        .reduce(f64::min)?;
-    let most_rps = f64::from(http.connections) / latency_s.max(1e-9);
-    let best = trials
-        .iter()
-        .map(|t| t.achieved().get())
-        .fold(0.0, f64::max);
-    let is_limit = (BUSY_CONNECTIONS * most_rps..=LATENCY_NOISE * most_rps).contains(&best);
-    is_limit.then_some((http.connections, latency_s, most_rps))
-}
-
-/// The fewest answers that a mean latency is taken from.
-const FEWEST_ANSWERS: u64 = 10;
-
-/// The part of the connections that is in use when they are the limit: Poisson
-/// arrivals do not use all of them all the time.
-const BUSY_CONNECTIONS: f64 = 0.8;
-
-/// By how much the mean latency of a trial may be too long by chance.
-const LATENCY_NOISE: f64 = 1.1;
-
 /// The rate given by the user, or the highest throughput seen while
 /// calibrating; `None` before the first trial.
 pub fn rated<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<RatedRate> {
-    let by_connections = limited_by_connections(plan, trials).is_some();
     if let Some(given) = plan.calibration.rated {
-        let is_table = matches!(plan.workload, Workload::Imported(_));
+        let is_saturated = match plan.workload {
+            Workload::Imported(_) => table_reaches_the_end(plan, trials),
+            _ => shows_the_end(plan, trials),
+        };
         return Some(RatedRate {
-            rate_rps: given.get(),
-            limited_by_service: match is_table {
-                true => table_reaches_the_end(plan, trials),
-                false => shows_the_end(plan, trials) && !by_connections,
-            },
-            disturbed: false,
             given: true,
-            never_carried: never_carried(trials),
+            ..limited(plan, trials, given, is_saturated, false)
         });
     }
     let usable = usable(plan, trials);
@@ -110,14 +68,50 @@ pub fn rated<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<
     let is_overload = |t: &&Trial<S, O>| !trial_is_carried(t) && !limited_by_generator(t);
     let overloads = || usable.iter().copied().filter(is_overload);
     let is_overloaded = overloads().any(|t| !was_disturbed(t)) || shows_the_end(plan, trials);
-    let limited_by_service = is_overloaded && !by_connections;
-    Some(RatedRate {
-        rate_rps: best.get(),
+    let is_disturbed = overloads().any(was_disturbed);
+    Some(limited(plan, trials, best, is_overloaded, is_disturbed))
+}
+
+/// The rate with what limited it: `is_saturated` if a valid trial was not carried though
+/// the generator kept up, `is_disturbed` if an invalid one was not.
+fn limited<S: TrialSetting, O>(
+    plan: &Plan,
+    trials: &[Trial<S, O>],
+    rate: Rate,
+    is_saturated: bool,
+    is_disturbed: bool,
+) -> RatedRate {
+    let limited_by = if limit(plan, trials).is_some() {
+        LimitedBy::Connections
+    } else if is_saturated {
+        LimitedBy::Service
+    } else if is_disturbed {
+        LimitedBy::OtherLoad
+    } else {
+        by_client(plan, trials)
+    };
+    let limited_by_service = limited_by == LimitedBy::Service;
+    RatedRate {
+        rate_rps: rate.get(),
         limited_by_service,
-        disturbed: !limited_by_service && overloads().any(was_disturbed),
+        disturbed: is_disturbed && !limited_by_service,
+        limited_by,
+        connections: connections(plan, trials),
         given: false,
         never_carried: never_carried(trials),
-    })
+    }
+}
+
+/// Why the generator was late. Being late shows that it was the limit, and not its CPU
+/// use, because it polls; that tells what it lacked.
+fn by_client<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> LimitedBy {
+    let late = || trials.iter().filter(|t| limited_by_generator(t));
+    let is_full = |t| generator_share(plan, t).is_some_and(|cpu| cpu.pct() >= FULL_CPU_PCT);
+    match late().next() {
+        None => LimitedBy::Unknown,
+        Some(_) if late().any(is_full) => LimitedBy::ClientCpu,
+        Some(_) => LimitedBy::Generator,
+    }
 }
 
 /// Whether a valid trial after calibration shows the service saturated: it did not
@@ -144,8 +138,8 @@ fn never_carried<S: TrialSetting, O>(trials: &[Trial<S, O>]) -> Option<NeverCarr
     })
 }
 
-/// From this CPU use on, a service is taken to be saturated though it kept up:
-/// a table holds what was carried, and no row shows what was not; and at a level
+/// From this CPU use on, a generator lacked CPU time, and a service is taken to be saturated
+/// though it kept up: a table holds what was carried, and no row shows what was not; and at a level
 /// of exactly its rated rate a service may keep up.
 const FULL_CPU_PCT: f64 = 90.0;
 
@@ -161,8 +155,7 @@ fn table_reaches_the_end<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]
 mod tests {
     use super::*;
     use crate::testing::{calibration_trial, plan};
-    use plimsoll_model::{HttpService, Share};
-    use std::time::Duration;
+    use plimsoll_model::{CpuTime, Share};
 
     #[test]
     fn the_highest_throughput_counts_not_the_last() {
@@ -210,8 +203,18 @@ mod tests {
             bound: std::time::Duration::from_micros(100),
         }]);
         late.spec.attempt = 1;
-        let rated = rated(&plan(), &[calibration_trial(1000.0, 1000), late]).unwrap();
-        assert!(!rated.limited_by_service);
+        let mut plan = plan();
+        plan.run.cpus.generator = [1].into_iter().collect();
+        let mut of = |cpu_share: f64| {
+            late.machine.window = late.window;
+            late.generator_cpu = Some(CpuTime(late.window.mul_f64(cpu_share)));
+            let trials = [calibration_trial(1000.0, 1000), late.clone()];
+            let rated = rated(&plan, &trials).unwrap();
+            assert!(!rated.limited_by_service);
+            rated.limited_by
+        };
+        assert_eq!(of(0.5), LimitedBy::Generator);
+        assert_eq!(of(0.97), LimitedBy::ClientCpu);
     }
 
     #[test]
@@ -240,61 +243,6 @@ mod tests {
         assert!((drowned.most_achieved_rps - 1000.0).abs() < 1e-6);
         assert_eq!(of(&[level(500_000.0, 900), level(500.0, 500)]), None);
         assert_eq!(of(&[]), None, "nothing was tried");
-    }
-
-    #[test]
-    fn few_connections_to_a_slow_service_are_the_clients_limit() {
-        let http = |connections| {
-            let service = HttpService::get("http://a/", connections, Duration::from_secs(10));
-            Plan {
-                workload: Workload::Http(service),
-                ..plan()
-            }
-        };
-        // Offered, answered, and the latencies of those answers with their share.
-        type Seen = (f64, u64, &'static [(u64, f64)]);
-        let trials = |seen: &[Seen]| {
-            let trial = |(offered, answered, latencies): &Seen| {
-                let mut trial = calibration_trial(*offered, *answered);
-                for (ms, share) in *latencies {
-                    let count = (share * *answered as f64).round() as u64;
-                    let latency = Duration::from_millis(*ms);
-                    trial.work.latency.record_many(latency, count);
-                }
-                trial
-            };
-            seen.iter().map(trial).collect::<Vec<Trial>>()
-        };
-        let flat: &[Seen] = &[(100.0, 100, &[(100, 1.0)]), (2000.0, 1274, &[(100, 1.0)])];
-        let batching: &[Seen] = &[
-            (100.0, 100, &[(40, 1.0)]),
-            (2000.0, 2000, &[(5, 1.0)]),
-            (20_000.0, 3000, &[(40, 1.0)]),
-        ];
-        // Most answers take 1 ms, a tenth takes 1 s: the mean holds the connections.
-        let bimodal: &[Seen] = &[
-            (100.0, 100, &[(1, 0.9), (1000, 0.1)]),
-            (3000.0, 1270, &[(1, 0.9), (1000, 0.1)]),
-        ];
-        let beyond: &[Seen] = &[(100.0, 100, &[(100, 1.0)]), (2000.0, 1800, &[])];
-        for (name, plan, seen, most_rps) in [
-            ("flat latency", http(128), flat, Some(1280.0)),
-            ("more connections", http(1024), flat, None),
-            ("hash", plan(), flat, None),
-            ("latency that falls with load", http(128), batching, None),
-            ("two kinds of answers", http(128), bimodal, Some(1268.0)),
-            ("more answered than that", http(128), beyond, None),
-        ] {
-            let trials = trials(seen);
-            let found = limited_by_connections(&plan, &trials).map(|(_, _, most)| most);
-            let is_as_expected = match (found, most_rps) {
-                (Some(found), Some(expected)) => (found / expected - 1.0f64).abs() < 0.01,
-                (found, expected) => found == expected,
-            };
-            assert!(is_as_expected, "{name}: {found:?}");
-            let limited_by_service = rated(&plan, &trials).unwrap().limited_by_service;
-            assert_eq!(limited_by_service, found.is_none(), "{name}");
-        }
     }
 
     #[test]

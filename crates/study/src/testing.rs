@@ -132,7 +132,7 @@ pub(crate) fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
 }
 
 fn offer(rps: f64) -> Setting {
-    Setting::Offer { rate: rate(rps) }
+    Setting::offer(rate(rps))
 }
 
 fn blank<S, O: Default>(phase: Phase, setting: S) -> Trial<S, O> {

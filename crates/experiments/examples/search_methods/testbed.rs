@@ -154,7 +154,7 @@ impl Testbed {
             attempt: self.probes,
             warm_up: WarmUp::fixed(warm_up),
             seed: seed ^ (self.machine.seed << 32),
-            ..TrialSpec::blank(Phase::Search, Setting::Offer { rate }, window)
+            ..TrialSpec::blank(Phase::Search, Setting::offer(rate), window)
         };
         let trial = self.machine.run(&spec, &self.plan);
         self.probes += 1;

@@ -145,7 +145,7 @@ fn of_rates(table: ImportedTable, run: RunPlan, rows: &[Row]) -> Result<Imported
     let trials = rows.iter().map(|row| {
         let level = levels.get(&row.load.to_bits()).copied();
         let pass = visits.next(row.load);
-        let setting = Setting::Offer { rate: rate(row) };
+        let setting = Setting::offer(rate(row));
         let requests = row.load.round().max(FEWEST_REQUESTS);
         let window = Duration::from_secs_f64(requests / row.load);
         let mut trial: Trial = blank(Phase::Level { level }, setting, pass, window);

@@ -274,7 +274,7 @@ fn stalled(latencies: &[(Duration, u64)]) -> SelftestAnswer {
         warm_up: plan.run.warm_up,
         ..TrialSpec::blank(
             plimsoll_model::Phase::Level { level: None },
-            Setting::Offer { rate },
+            Setting::offer(rate),
             plan.run.window,
         )
     };

@@ -105,6 +105,11 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub(super) load: LoadArgs,
 
+    /// As many connections as the calibration may try where 128 are the limit, as far as the limit on open files permits (default: 10000; with --connections or --rated their number stays).
+    #[arg(long, value_name = "N", requires = "url", help_heading = crate::args::FOR_A_SERVER, conflicts_with_all = ["connections", "rated"],
+        value_parser = clap::value_parser!(u32).range(128..), allow_negative_numbers = true)]
+    pub(super) max_connections: Option<u32>,
+
     /// A command that restarts the service, run by sh before each pass over the levels; shows how much varies between restarts.
     #[arg(long, value_name = "CMD", requires = "url", help_heading = crate::args::FOR_A_SERVER)]
     pub(super) restart: Option<String>,

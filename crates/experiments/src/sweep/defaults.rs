@@ -3,9 +3,10 @@
 use super::SweepArgs;
 use crate::args::Effort;
 use crate::defaults::{first_rate, ms, warm_up};
+use plimsoll_engine::pace::pace;
 use plimsoll_model::{
-    CalibrationPlan, CpuPlan, Goal, InterruptTime, LoadLevel, Plan, RunPlan, SearchPlan, Share,
-    SmtPlan, WarmUp, Workload,
+    CalibrationPlan, CpuPlan, Goal, InterruptTime, LoadLevel, Plan, Rate, RunPlan, SearchPlan,
+    Share, SmtPlan, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -113,6 +114,7 @@ pub fn plan(
         goals,
         arrivals: args.load.arrivals.into(),
         levels,
+        pace: None,
         run: RunPlan {
             passes: args.trials.unwrap_or(default_trials),
             window: args.duration.unwrap_or(times.window),
@@ -122,6 +124,27 @@ pub fn plan(
             ..args.load.blank_run(cpus, interrupts)
         },
     }
+}
+
+/// The most connections that a calibration tries by default: those of 3,300/s at 3 s each.
+const MAX_CONNECTIONS: u32 = 10_000;
+
+/// What follows for the plan from a server that took so long for the first request, where
+/// this process may open so many connections.
+pub(super) fn adapt(plan: &mut Plan, args: &SweepArgs, first_answer: Duration, possible: u32) {
+    plan.pace = Some(pace(first_answer));
+    let Workload::Http(http) = &mut plan.workload else {
+        return;
+    };
+    if args.load.server.connections.is_none() && args.rated.is_none() {
+        let default = MAX_CONNECTIONS.min(possible).max(http.connections);
+        http.max_connections = Some(args.max_connections.unwrap_or(default));
+    }
+    // Half of what the connections carry at that latency: a first trial that is not
+    // carried says little about a slow service.
+    let half = 0.5 * f64::from(http.connections) / first_answer.as_secs_f64().max(1e-9);
+    let first = plan.calibration.first.get().min(half);
+    plan.calibration.first = Rate::per_second(first).unwrap_or(plan.calibration.first);
 }
 
 /// Trials on one thread of each core and on both: for the hash service only,

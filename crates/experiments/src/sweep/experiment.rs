@@ -1,10 +1,13 @@
 //! The sweep as an experiment.
 
 use super::args::SweepArgs;
+use super::defaults::adapt;
 use super::{SweepPlanner, stages};
 use crate::experiment::{Experiment, HelpPage, LoadLine, Machine, Prepared, ReportOf, Stage};
 use crate::headers;
+use plimsoll_engine::drain::undecidable;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
+use plimsoll_load::http::possible_connections;
 use plimsoll_model::{
     Findings, Goal, LatencyLimit, Picture, Plan, Requirement, RunPlan, ServiceAt, Setting, Trial,
     Workload, human_duration,
@@ -38,7 +41,14 @@ impl Experiment for Sweep {
         }
         let site = Site::of(&workload, root)?;
         let cpus = args.load.cpus(&site, root);
-        let plan = super::plan(args, workload, cpus, site.interrupts(root));
+        let threads = cpus.generator.len();
+        let mut plan = super::plan(args, workload, cpus, site.interrupts(root));
+        if let Some(first_answer) = site.first_answer() {
+            adapt(&mut plan, args, first_answer, possible_connections(threads));
+        }
+        if let Some(why) = undecidable(&plan) {
+            return Err(RunError::Usage(why));
+        }
         Ok(Prepared::new(plan, site))
     }
 
@@ -161,7 +171,12 @@ fn differences(args: &SweepArgs, plan: &Plan) -> Vec<String> {
                 (
                     "--connections",
                     shown(server.connections),
-                    shown(Some(http.connections)),
+                    shown(Some(http.connections).filter(|_| http.max_connections.is_none())),
+                ),
+                (
+                    "--max-connections",
+                    shown(args.max_connections),
+                    shown(http.max_connections),
                 ),
                 ("--timeout", time(server.timeout), time(Some(http.timeout))),
             ],

@@ -3,9 +3,11 @@
 use super::{search, threads};
 use plimsoll_engine::calibration::{CALIBRATION_TRIALS, rated_or_next};
 use plimsoll_engine::order::derive;
+use plimsoll_engine::pace::paced;
 use plimsoll_engine::visits::{AROUND, graduated, idle, progress, visited};
 use plimsoll_engine::{Next, Planner, Progress};
 use plimsoll_model::{Phase, Plan, Rate, Setting, Trial, TrialSpec};
+use plimsoll_study::connections::adjustable;
 use std::time::Duration;
 
 /// Plans the trials of a sweep.
@@ -17,24 +19,29 @@ impl Planner for SweepPlanner<'_> {
     type Outcome = ();
 
     fn next(&self, trials: &[Trial]) -> Next<Setting> {
-        let plan = self.0;
+        let plan = &paced(self.0, trials);
         let seed = derive(plan.run.seed, trials.len() as u64);
         if let Some(spec) = idle(&plan.run, Setting::Idle, trials, seed) {
             return Next::Trial(spec);
         }
-        let offer = |rate| Setting::Offer { rate };
+        let offer = |rate, connections| Setting::Offer { rate, connections };
         let rated = match rated_or_next(plan, trials, offer, seed) {
             Ok(rated) => rated,
             Err(next) => return next,
         };
-        graduated(&plan.run, &settings(plan, rated), trials, seed)
+        let connections = adjustable(plan, trials);
+        let over = |spec: TrialSpec| TrialSpec {
+            setting: spec.setting.over(connections),
+            ..spec
+        };
+        graduated(&plan.run, &settings(plan, rated, connections), trials, seed)
             .or_else(|| threads::step(plan, trials, seed))
             .or_else(|| search::step(plan, trials, seed))
-            .map_or(Next::Done, Next::Trial)
+            .map_or(Next::Done, |spec| Next::Trial(over(spec)))
     }
 
     fn progress(&self, trials: &[Trial]) -> Progress {
-        let plan = self.0;
+        let plan = &paced(self.0, trials);
         let calibrates = plan.calibration.rated.is_none() && visited(trials) == 0;
         let of_calibration = |t: &&Trial| t.spec.phase == Phase::Calibration;
         let calibrations_left = match calibrates {
@@ -59,12 +66,15 @@ impl Planner for SweepPlanner<'_> {
 
 /// A trial's setting in words.
 pub fn describe(spec: &TrialSpec) -> String {
-    let Setting::Offer { rate } = spec.setting else {
+    let Setting::Offer { rate, connections } = spec.setting else {
         return "idle baseline".to_owned();
     };
     match spec.phase {
         Phase::Idle => "idle baseline".to_owned(),
-        Phase::Calibration => format!("calibration at {rate}"),
+        Phase::Calibration => match connections {
+            Some(connections) => format!("calibration at {rate} over {connections} connections"),
+            None => format!("calibration at {rate}"),
+        },
         Phase::Search => format!("capacity search at {rate}"),
         Phase::Confirmation => format!("confirmation at {rate}"),
         Phase::OneThreadPerCore => format!("full load, one thread per core: {rate}"),
@@ -74,11 +84,11 @@ pub fn describe(spec: &TrialSpec) -> String {
     }
 }
 
-fn settings(plan: &Plan, rated: Rate) -> Vec<(Phase, Setting)> {
+fn settings(plan: &Plan, rated: Rate, connections: Option<u32>) -> Vec<(Phase, Setting)> {
     let setting = |level: &plimsoll_model::LoadLevel| {
         let rate = level.of(rated);
         let level = Some(*level);
-        (Phase::Level { level }, Setting::Offer { rate })
+        (Phase::Level { level }, Setting::Offer { rate, connections })
     };
     plan.levels.iter().map(setting).collect()
 }

@@ -42,7 +42,7 @@ pub(super) fn step(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec
             warm_up: plan.run.warm_up,
             limit,
             seed,
-            ..TrialSpec::blank(phase, Setting::Offer { rate }, window)
+            ..TrialSpec::blank(phase, Setting::offer(rate), window)
         })
     };
     let mut goals: Vec<OneGoal> = Vec::new();

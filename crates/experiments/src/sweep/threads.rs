@@ -37,7 +37,7 @@ pub(super) fn step(plan: &Plan, trials: &[Trial], seed: u64) -> Option<TrialSpec
         pass: (made / 2) as u32,
         warm_up: WarmUp::fixed(smt.warm_up),
         seed,
-        ..TrialSpec::blank(phase, Setting::Offer { rate }, smt.window)
+        ..TrialSpec::blank(phase, Setting::offer(rate), smt.window)
     })
 }
 

@@ -28,7 +28,7 @@ impl Planner for YieldPlanner<'_> {
         let rate = match side.service {
             BesideRate::Rate(rate) => rate,
             BesideRate::Load(level) => {
-                let offer = |rate| YieldSetting::Offer { rate };
+                let offer = |rate, _| YieldSetting::Offer { rate };
                 match calibration::rated_or_next(&plan.load, before_jobs(trials), offer, seed) {
                     Ok(rated) => level.of(rated),
                     Err(next) => return next,

@@ -124,7 +124,7 @@ pub(crate) struct ScenarioRun {
 impl ScenarioRun {
     /// A trial of the machine as it is now.
     pub(crate) fn measure(&mut self, spec: &TrialSpec, plan: &Plan) -> Trial {
-        let Setting::Offer { rate } = spec.setting else {
+        let Setting::Offer { rate, .. } = spec.setting else {
             return self.machine.run(spec, plan);
         };
         let factor = self.factor(rate.get());

@@ -48,6 +48,10 @@ pub(super) struct Conn {
     pub(super) phase: Phase,
     /// It has answered at least once since it was opened.
     pub(super) has_answered: bool,
+    /// A request was sent on it, also before it was opened again.
+    pub(super) was_used: bool,
+    /// A request on it was answered, likewise.
+    pub(super) was_answered: bool,
     /// The last attempt to open it failed.
     pub(super) failing: bool,
     /// It is in the queue of connections to read again.
@@ -65,6 +69,8 @@ impl Conn {
         Conn {
             phase: Phase::Closed,
             has_answered: false,
+            was_used: false,
+            was_answered: false,
             failing: false,
             queued: false,
             generation: 0,
@@ -109,6 +115,7 @@ impl Conn {
 
     /// Starts a request on an idle connection.
     pub(super) fn send(&mut self, intended_ns: u64, request: &[u8]) -> Outcome {
+        self.was_used = true;
         self.phase = Phase::Busy {
             intended_ns,
             written: 0,

@@ -7,6 +7,7 @@ use super::deadlines::Deadlines;
 use super::parser::Answer;
 use super::poller::{Poller, Ready, token};
 use crate::tally::{Failure, Session};
+use plimsoll_model::ConnectionUse;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,6 +95,24 @@ impl Connections {
     /// Whether a request can be sent at once.
     pub(super) fn has_idle(&self) -> bool {
         !self.idle.is_empty()
+    }
+
+    /// How they served, when `waited` requests of the window came while all were in
+    /// use.
+    pub(super) fn served(&self, waited: u64) -> ConnectionUse {
+        let is_unserved = |conn: &&Conn| !conn.was_answered;
+        let used = self.conns.iter().filter(|conn| conn.was_used);
+        ConnectionUse {
+            connections: self.conns.len() as u32,
+            used: used.clone().count() as u32,
+            unserved: used.filter(is_unserved).count() as u32,
+            waited,
+        }
+    }
+
+    /// Whether a request can neither be sent nor have a connection opened.
+    pub(super) fn all_in_use(&self) -> bool {
+        self.idle.is_empty() && self.to_open.is_empty()
     }
 
     /// Whether a connection may have more to read without a new edge.
@@ -262,7 +281,9 @@ impl Connections {
     /// closed this one after its first answer. A server that closes a
     /// connection after many answers still keeps them.
     fn update_policy(&mut self, index: usize, reusable: bool) {
-        let first = !std::mem::replace(&mut self.conns[index].has_answered, true);
+        let conn = &mut self.conns[index];
+        conn.was_answered = true;
+        let first = !std::mem::replace(&mut conn.has_answered, true);
         if reusable {
             self.policy = OpenPolicy::InAdvance;
         } else if first {

@@ -1,4 +1,4 @@
-//! Checks the limit on open files.
+//! Connections and the limit on open files.
 
 use crate::LoadError;
 use rustix::process::{Resource, getrlimit};
@@ -8,6 +8,22 @@ use rustix::process::{Resource, getrlimit};
 const RESERVED: u64 = 64;
 /// Files per generator thread besides connections: epoll and a timer.
 const PER_THREAD: u64 = 2;
+
+/// The most connections that this process may open besides so many generator
+/// threads.
+pub fn possible_connections(threads: usize) -> u32 {
+    let soft = getrlimit(Resource::Nofile).current;
+    let files = soft.map_or(u64::MAX, |soft| possible(soft, threads));
+    u32::try_from(files).unwrap_or(u32::MAX)
+}
+
+fn possible(soft: u64, threads: usize) -> u64 {
+    soft.saturating_sub(others(threads))
+}
+
+fn others(threads: usize) -> u64 {
+    RESERVED + PER_THREAD * threads as u64
+}
 
 /// Checks this process' limit on open files.
 pub(super) fn check_open_files(connections: u32, threads: usize) -> Result<(), LoadError> {
@@ -23,12 +39,11 @@ fn check(
 ) -> Result<(), LoadError> {
     // `None` means unlimited.
     let Some(soft) = soft else { return Ok(()) };
-    let others = RESERVED + PER_THREAD * threads as u64;
-    let possible = soft.saturating_sub(others);
+    let possible = possible(soft, threads);
     if u64::from(connections) <= possible {
         return Ok(());
     }
-    let needed = others + u64::from(connections);
+    let needed = others(threads) + u64::from(connections);
     let raise = match hard {
         Some(hard) if hard < needed => {
             format!("ask the administrator to raise the hard limit from {hard} to {needed}")
@@ -37,7 +52,7 @@ fn check(
     };
     LoadError::mistake(format!(
         "{connections} connections need more open files than this process may have ({soft}): \
-         {possible} connections are possible; use fewer with --connections, or {raise}"
+         {possible} connections are possible; use fewer (--connections, or --max-connections), or {raise}"
     ))
 }
 

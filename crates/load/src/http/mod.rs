@@ -41,6 +41,7 @@
 //!     seed: 1,
 //!     drain: Duration::from_secs(1),
 //!     steps: None,
+//!     connections: None,
 //! })?;
 //! running.open_window(Duration::from_secs(10));
 //! std::thread::sleep(Duration::from_secs(10));
@@ -67,6 +68,7 @@ mod transport;
 mod wakeup;
 mod worker;
 
+pub use limits::possible_connections;
 pub use probe::Probe;
 pub use text::get_text;
 
@@ -131,7 +133,9 @@ impl HttpLoad {
         }
         let location = target::parse_url(&service.url)?;
         let request = request::prepare(service, &location)?;
-        limits::check_open_files(service.connections, generator_cpus.len())?;
+        let most = service.max_connections.unwrap_or_default();
+        let most = most.max(service.connections);
+        limits::check_open_files(most, generator_cpus.len())?;
         let job = Job {
             target: Target::new(&service.url, &location, service.insecure)?,
             request,
@@ -158,7 +162,8 @@ impl HttpLoad {
 
 impl Load for HttpLoad {
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
-        let run = run::HttpRun::start(&self.job, &self.cpus, self.connections, offer)?;
+        let connections = offer.connections.map_or(self.connections, |n| n as usize);
+        let run = run::HttpRun::start(&self.job, &self.cpus, connections, offer)?;
         Ok(Box::new(run))
     }
 

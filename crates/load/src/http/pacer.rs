@@ -8,12 +8,14 @@
 use crate::arrivals::Schedule;
 use crate::tally::Tally;
 
-/// The two cursors and the number of starts between them.
+/// The two cursors and the starts between them.
 #[derive(Debug)]
 pub(super) struct Pacer {
     due: Schedule,
     unsent: Schedule,
     waiting: u64,
+    /// Starts of the window that came while all connections were in use.
+    waited: u64,
 }
 
 impl Pacer {
@@ -22,6 +24,7 @@ impl Pacer {
             unsent: schedule.clone(),
             due: schedule,
             waiting: 0,
+            waited: 0,
         }
     }
 
@@ -45,10 +48,18 @@ impl Pacer {
         self.unsent.peek()
     }
 
+    /// How many requests of the window were due while all connections were in
+    /// use.
+    pub(super) fn waited(&self) -> u64 {
+        self.waited
+    }
+
     /// To be called if no connection is idle: requests due at `now` start to
     /// wait. Their slip ends here, because the wait is not the generator's.
-    pub(super) fn notice(&mut self, now: u64, tally: &Tally) {
+    /// `all_in_use` says that none could be opened either.
+    pub(super) fn notice(&mut self, now: u64, all_in_use: bool, tally: &Tally) {
         while self.due.peek() <= now {
+            self.waited += u64::from(all_in_use && tally.session().counts(self.due.peek()));
             self.pass_due(now, tally);
             self.waiting += 1;
         }
@@ -126,11 +137,12 @@ mod tests {
     #[test]
     fn waiting_for_a_connection_is_not_slip_and_is_fifo() {
         let (mut pacer, tally, first) = pacer(Duration::from_secs(1));
-        pacer.notice(first, &tally);
-        pacer.notice(first + MS, &tally);
+        pacer.notice(first, true, &tally);
+        pacer.notice(first + MS, true, &tally);
         let late = first + 500 * MS;
         assert_eq!(pacer.take(late, &tally), Some(first));
         assert_eq!(pacer.take(late, &tally), Some(first + MS));
+        assert_eq!(pacer.waited(), 2);
         let work = tally::total(&[tally]);
         assert_eq!(work.intended, 2);
         assert!(work.slip.max().unwrap() < Duration::from_micros(1));
@@ -139,7 +151,7 @@ mod tests {
     #[test]
     fn being_late_with_an_idle_connection_is_slip() {
         let (mut pacer, tally, first) = pacer(Duration::from_secs(1));
-        pacer.notice(first, &tally);
+        pacer.notice(first, true, &tally);
         let late = first + 10 * MS;
         for _ in 0..3 {
             pacer.take(late, &tally);
@@ -151,8 +163,9 @@ mod tests {
     #[test]
     fn every_start_of_the_window_is_counted_at_the_end() {
         let (mut pacer, tally, first) = pacer(Duration::from_millis(100));
-        pacer.notice(first + 9 * MS, &tally);
+        pacer.notice(first + 9 * MS, false, &tally);
         assert_eq!(pacer.take(first + 9 * MS, &tally), Some(first));
+        assert_eq!(pacer.waited(), 0, "a connection could be opened");
         pacer.close(first + 500 * MS, &tally);
         let work = tally::total(&[tally]);
         assert_eq!((work.intended, work.unfinished), (100, 99));

@@ -26,6 +26,8 @@ pub struct Probe {
     pub body: Bytes,
     /// Whether the server keeps the connection open for further requests.
     pub keeps_alive: bool,
+    /// From the sending of the request to the end of the answer.
+    pub took: Duration,
 }
 
 /// Sends one request; see [`super::HttpLoad::probe`].
@@ -99,8 +101,10 @@ impl Exchange {
 
     fn run(mut self, job: &Job) -> Result<Probe, ProbeError> {
         self.handshake()?;
+        let began = Instant::now();
         self.send(&job.request.bytes)?;
         let answer = self.receive(job.request.is_head)?;
+        let took = began.elapsed();
         if !job.expects(answer.status) {
             return Err(ProbeError::Status {
                 status: answer.status,
@@ -114,6 +118,7 @@ impl Exchange {
             status: answer.status,
             body: Bytes(answer.body_bytes),
             keeps_alive: answer.keep_alive && self.stays_open()?,
+            took,
         })
     }
 

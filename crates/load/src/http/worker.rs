@@ -78,6 +78,8 @@ impl Worker {
         for intended_ns in self.connections.open_requests() {
             self.tally.unfinished(intended_ns, now);
         }
+        let used = self.connections.served(self.pacer.waited());
+        self.tally.connections(used);
         self.pacer.close(now, &self.tally);
         Ok(())
     }
@@ -146,7 +148,8 @@ impl Worker {
         for _ in 0..limit {
             let now = self.session.now_ns();
             if !self.connections.has_idle() {
-                self.pacer.notice(now, &self.tally);
+                let all_in_use = self.connections.all_in_use();
+                self.pacer.notice(now, all_in_use, &self.tally);
                 return;
             }
             let Some(intended_ns) = self.pacer.take(now, &self.tally) else {
@@ -187,7 +190,7 @@ impl Worker {
         if self.connections.has_idle() {
             return;
         }
-        self.pacer.notice(now, &self.tally);
+        self.pacer.notice(now, false, &self.tally);
         while let Some(intended_ns) = self.pacer.take(now, &self.tally) {
             self.tally.sent(intended_ns);
             self.tally.failed(intended_ns, failure, now);

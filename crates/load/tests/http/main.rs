@@ -40,6 +40,7 @@ fn offer(rate: f64) -> Offer {
         seed: 5,
         drain: 10_000 * MS,
         steps: None,
+        connections: None,
     }
 }
 
@@ -122,6 +123,44 @@ fn queueing_beyond_capacity_counts_as_latency() {
     assert!(work.unfinished >= work.intended.saturating_sub(sent));
     // The last requests waited for 80 % of the queue, or were never served.
     assert!(work.latency.max() >= Some(200 * MS), "{work:?}");
+}
+
+#[test]
+fn requests_that_wait_for_a_connection_are_counted() {
+    let used = |connections: u32| {
+        let (_server, service) = known(Behaviour::Answer { after: 20 * MS });
+        let offer = Offer {
+            connections: Some(connections),
+            drain: 100 * MS,
+            ..offer(1000.0)
+        };
+        let work = drive_for(&service, &offer, 300 * MS);
+        (work.connections.unwrap(), work.intended)
+    };
+    // 2 connections of 20 ms carry 100/s.
+    let (few, intended) = used(2);
+    assert_eq!(few.connections, 2);
+    assert!(few.waited > intended / 2, "{few:?} of {intended}");
+    // More than are ever due within an answer and a pause of this machine.
+    let (many, _) = used(2000);
+    assert_eq!((many.connections, many.waited), (2000, 0));
+}
+
+#[test]
+fn connections_without_an_answer_are_counted() {
+    let (_server, service) = known(Behaviour::Silent);
+    let mut load = HttpLoad::new(&service, cpus()).unwrap();
+    let silent = Offer {
+        drain: MS,
+        ..offer(1000.0)
+    };
+    let mut running = load.start(&silent).unwrap();
+    while running.tick().in_flight < 4 {
+        std::thread::sleep(MS);
+    }
+    let work = finish_window(running, 50 * MS);
+    let used = work.connections.unwrap();
+    assert_eq!((used.connections, used.used, used.unserved), (4, 4, 4));
 }
 
 #[test]

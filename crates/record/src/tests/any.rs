@@ -1,10 +1,10 @@
 //! Any trial of each experiment, for properties.
 
 use plimsoll_model::{
-    Arm, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet, CpuTime, CpuUse, Energy, Errors,
-    Histogram, Invalid, JobHeld, JobWork, LoadLevel, MachineUse, Phase, Pressure, Rate, Second,
-    ServiceUse, Setting, Share, Slot, Trial, TrialSetting, TrialSpec, Verdict, WarmUp, Work,
-    YieldOutcome, YieldSetting, YieldTrial,
+    Arm, ConnectionUse, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet, CpuTime, CpuUse, Energy,
+    Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel, MachineUse, Phase, Pressure, Rate,
+    Second, ServiceUse, Setting, Share, Slot, Trial, TrialSetting, TrialSpec, Verdict, WarmUp,
+    Work, YieldOutcome, YieldSetting, YieldTrial,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -54,7 +54,8 @@ fn rate() -> impl Strategy<Value = Rate> {
 fn setting() -> impl Strategy<Value = Setting> {
     prop_oneof![
         Just(Setting::Idle),
-        rate().prop_map(|rate| Setting::Offer { rate }),
+        (rate(), option::of(any::<u32>()))
+            .prop_map(|(rate, connections)| Setting::Offer { rate, connections }),
     ]
 }
 
@@ -137,11 +138,14 @@ fn steps() -> impl Strategy<Value = Vec<Vec<Slot>>> {
 prop_compose! {
     fn work()(
         n in vec(count(), 4), errors in errors(), latency in histogram(), slip in histogram(),
-        steps in steps(),
+        steps in steps(), used in option::of((vec(any::<u32>(), 3), count())),
     ) -> Work {
         Work {
             intended: n[0], sent: n[1], completed: n[2], errors, unfinished: n[3], latency, slip,
             steps,
+            connections: used.map(|(n, waited)| ConnectionUse {
+                connections: n[0], used: n[1], unserved: n[2], waited,
+            }),
         }
     }
 }

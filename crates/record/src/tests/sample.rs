@@ -24,6 +24,7 @@ pub(super) fn plan() -> Plan {
         omitted_headers: Vec::new(),
         body: vec![0, 255, 7],
         connections: 16,
+        max_connections: None,
         timeout: Duration::from_secs(5),
         expected_status: None,
         insecure: false,
@@ -225,7 +226,7 @@ pub(super) fn copies_trial() -> CopiesTrial {
 /// A valid trial at 50 % that differs by its pass.
 pub(super) fn trial(pass: u32) -> Trial {
     let rate = Rate::per_second(19.9).unwrap();
-    trial_of(Setting::Offer { rate }, (), pass)
+    trial_of(Setting::offer(rate), (), pass)
 }
 
 /// The same, but its CPUs were stolen.

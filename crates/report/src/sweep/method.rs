@@ -3,9 +3,9 @@
 use crate::document::Fact;
 use crate::method::{cpus, visits};
 use crate::number;
-use plimsoll_model::{Arrivals, Plan, Workload, human_duration};
+use plimsoll_model::{Arrivals, HttpService, Plan, RatedRate, Workload, human_duration};
 
-pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
+pub(super) fn facts(plan: &Plan, rated: Option<&RatedRate>) -> Vec<Fact> {
     let joined = |texts: Vec<String>| texts.join(", ");
     let goals = plan.goals.iter().map(ToString::to_string).collect();
     let levels = plan
@@ -23,13 +23,18 @@ pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
     });
     let warm_up = plan.run.warm_up;
     let request = match &plan.workload {
-        Workload::Http(http) => Some(format!(
-            "{} connections, time-out {}",
-            http.connections,
-            human_duration(http.timeout)
-        )),
+        Workload::Http(http) => Some(request(http, rated.and_then(|rated| rated.connections))),
         _ => None,
     };
+    let pace = plan.pace.map(|pace| {
+        format!(
+            "at least {} times the mean latency at light load; its warm-up {} times",
+            number::trimmed(pace.window_latencies),
+            number::trimmed(pace.warm_up_latencies)
+        )
+    });
+    let window = human_duration(plan.run.window);
+    let window = [Some(window), pace].into_iter().flatten();
     let (min, max) = (human_duration(warm_up.min), human_duration(warm_up.max));
     Fact::known([
         ("Goals", Some(joined(goals)).filter(|g| !g.is_empty())),
@@ -37,10 +42,21 @@ pub(super) fn facts(plan: &Plan) -> Vec<Fact> {
         ("Requests", request),
         ("Levels, % of the rated rate", Some(joined(levels))),
         ("Visits of each", Some(visits(plan.run.passes))),
-        ("Window of a trial", Some(human_duration(plan.run.window))),
+        ("Window of a trial", Some(joined(window.collect()))),
         ("Warm-up", Some(format!("until steady, {min} to {max}"))),
         ("Search", search),
         ("CPUs", cpus(&plan.run.cpus)),
         ("Seed", Some(plan.run.seed.to_string())),
     ])
+}
+
+/// `connections`: how many it were at the levels.
+fn request(http: &HttpService, connections: Option<u32>) -> String {
+    let connections = connections.unwrap_or(http.connections);
+    let of = match http.max_connections {
+        Some(most) => format!(" (from {} to at most {most}, as needed)", http.connections),
+        None => String::new(),
+    };
+    let timeout = human_duration(http.timeout);
+    format!("{connections} connections{of}, time-out {timeout}")
 }

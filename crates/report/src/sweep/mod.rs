@@ -37,7 +37,7 @@ pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Doc
     out.tiles = head::tiles(report);
     out.method = match report.is_imported() {
         true => Vec::new(),
-        false => method::facts(report.plan),
+        false => method::facts(report.plan, report.findings.rated.as_ref()),
     };
     let view = picture.map(|picture| charts::View { report, picture });
     let figures = view.map(charts::figures).unwrap_or_default();

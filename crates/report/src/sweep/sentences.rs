@@ -6,7 +6,9 @@ use crate::number::{self, per_second};
 use crate::sentence::Sentence;
 use crate::table::Ink;
 use crate::{Report, document, doubts, method, smt};
-use plimsoll_model::{CapacityFinding, CapacityNote, Findings, LightBasis, PooledCpu, RunEnd};
+use plimsoll_model::{
+    CapacityFinding, CapacityNote, Findings, LightBasis, LimitedBy, PooledCpu, RunEnd,
+};
 
 pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
     let findings = report.findings;
@@ -96,18 +98,37 @@ fn rated(report: &Report<'_>) -> Option<Sentence> {
             ),
         ),
         _ if rated.given => says(Ink::Dim, "as given."),
-        _ if rated.limited_by_service => {
-            says(Ink::Dim, "the highest throughput during calibration.")
+        _ => {
+            let ink = match rated.limited_by_service {
+                true => Ink::Dim,
+                false => Ink::Yellow,
+            };
+            says(ink, limited_by(rated.limited_by))
         }
-        _ if rated.disturbed => says(
-            Ink::Yellow,
+    }
+}
+
+/// What the highest throughput of the calibration says.
+fn limited_by(limit: LimitedBy) -> &'static str {
+    match limit {
+        LimitedBy::Service => "the highest throughput during calibration: the service's limit.",
+        LimitedBy::OtherLoad => {
             "the highest throughput during calibration, a lower bound: other processes used the \
-             CPUs, and no valid trial shows the service saturated.",
-        ),
-        _ => says(
-            Ink::Yellow,
-            "a lower bound: the load generator saturated first.",
-        ),
+             CPUs, and no valid trial shows the service saturated."
+        }
+        LimitedBy::Connections => {
+            "a lower bound: the client's connections were the limit, unless the service's limit \
+             is the same."
+        }
+        LimitedBy::ClientCpu => {
+            "a lower bound: the load generator's CPUs were the limit. Give it more with --cpus, \
+             or run it on another machine."
+        }
+        LimitedBy::Generator => {
+            "a lower bound: the load generator sent late, though its CPUs were not busy; \
+             something held it up."
+        }
+        LimitedBy::Unknown => "a lower bound: nothing limited it in the calibration.",
     }
 }
 

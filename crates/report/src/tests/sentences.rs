@@ -6,8 +6,8 @@ use crate::chart::Charset;
 use crate::{Document, Format, Role};
 use plimsoll_model::{
     AllRequests, CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict,
-    Doubt, Estimate, Headroom, InvalidKind, LightBasis, MissedBy, NeverCarried, NoHeadroom,
-    RatedRate, RestartsFinding, RunEnd, TriedAt, Workload,
+    Doubt, Estimate, Headroom, InvalidKind, LightBasis, LimitedBy, MissedBy, NeverCarried,
+    NoHeadroom, RatedRate, RestartsFinding, RunEnd, TriedAt, Workload,
 };
 
 /// Cases by name, each with what is said more than of the sample that was changed, and
@@ -402,14 +402,13 @@ fn directions(cases: &mut Cases) {
 }
 
 fn rates(cases: &mut Cases) {
-    let bound = RatedRate {
+    let limited = |limited_by| RatedRate {
         limited_by_service: false,
+        disturbed: limited_by == LimitedBy::OtherLoad,
+        limited_by,
         ..sweep().findings.rated.unwrap()
     };
-    let disturbed = RatedRate {
-        disturbed: true,
-        ..bound.clone()
-    };
+    let disturbed = limited(LimitedBy::OtherLoad);
     let given = RatedRate {
         given: true,
         ..disturbed.clone()
@@ -422,7 +421,13 @@ fn rates(cases: &mut Cases) {
         ..given.clone()
     };
     for (name, rated) in [
-        ("is a lower bound", bound),
+        ("is the generator's", limited(LimitedBy::Generator)),
+        (
+            "is that of the client's CPUs",
+            limited(LimitedBy::ClientCpu),
+        ),
+        ("is that of connections", limited(LimitedBy::Connections)),
+        ("has no limit", limited(LimitedBy::Unknown)),
         ("is disturbed", disturbed),
         ("was given", given),
         ("was given far too high", far_too_high),

@@ -4,7 +4,7 @@
 use super::{Percentile, Value};
 use plimsoll_load::http::HttpLoad;
 use plimsoll_load::{Load, LoadError, Offer, Running, Tick};
-use plimsoll_model::{Arrivals, CpuSet, HttpService, Rate, ServiceAt};
+use plimsoll_model::{Arrivals, CpuSet, HttpService, Rate};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -28,18 +28,7 @@ pub(super) fn prepare(url: &str, limit: Duration, cpus: &CpuSet) -> Result<HttpL
     let timeout = limit
         .saturating_mul(TIMEOUT_LIMITS)
         .max(Duration::from_millis(100));
-    let service = HttpService {
-        url: url.to_owned(),
-        method: "GET".into(),
-        headers: Vec::new(),
-        omitted_headers: Vec::new(),
-        body: Vec::new(),
-        connections: 4,
-        timeout,
-        expected_status: None,
-        insecure: false,
-        service: ServiceAt::Find,
-    };
+    let service = HttpService::get(url, 4, timeout);
     HttpLoad::new(&service, cpus.iter().last().into_iter().collect())
 }
 
@@ -51,6 +40,7 @@ impl Http {
             seed: 1,
             drain: Duration::ZERO,
             steps: None,
+            connections: None,
         };
         let running = prepare(url, limit, cpus).and_then(|mut load| load.start(&offer));
         Http {

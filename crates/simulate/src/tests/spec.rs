@@ -25,6 +25,6 @@ pub(crate) fn spec(rate: Rate, window: Duration, seed: u64) -> TrialSpec {
     TrialSpec {
         warm_up: WARM_UP,
         seed,
-        ..TrialSpec::blank(phase, Setting::Offer { rate }, window)
+        ..TrialSpec::blank(phase, Setting::offer(rate), window)
     }
 }

@@ -59,7 +59,7 @@ mod tests {
     fn trial(rate: f64, joules: Option<f64>) -> Trial {
         let window = Duration::from_secs(10);
         let rate = Rate::per_second(rate).unwrap();
-        let spec = TrialSpec::blank(Phase::Search, Setting::Offer { rate }, window);
+        let spec = TrialSpec::blank(Phase::Search, Setting::offer(rate), window);
         let mut trial = Trial::begun(spec, 0);
         trial.machine.energy = joules.map(Energy);
         trial

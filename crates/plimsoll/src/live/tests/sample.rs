@@ -49,7 +49,7 @@ pub(crate) fn begins(phase: Phase, rate: u64, done: usize, left_s: u64) -> Event
     let second = Duration::from_secs(1);
     let rate = Rate::of(rate, second);
     started(
-        TrialSpec::blank(phase, Setting::Offer { rate }, 3 * second),
+        TrialSpec::blank(phase, Setting::offer(rate), 3 * second),
         done,
         left_s,
     )

@@ -2,7 +2,8 @@
 
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, Errors, Estimate, Headroom, HeadroomIndex, HintFinding,
-    Invalid, LatencySummary, LevelFinding, RatedRate, Share, SlipSummary, ThresholdFinding,
+    Invalid, LatencySummary, LevelFinding, LimitedBy, RatedRate, Share, SlipSummary,
+    ThresholdFinding,
 };
 
 /// An estimate by how far its ends are away.
@@ -15,6 +16,8 @@ pub(crate) fn rated(rate_rps: f64) -> RatedRate {
     RatedRate {
         rate_rps,
         limited_by_service: true,
+        limited_by: LimitedBy::Service,
+        connections: None,
         disturbed: false,
         given: false,
         never_carried: None,

@@ -54,6 +54,7 @@ pub(crate) fn http() -> Workload {
         omitted_headers: vec![],
         body: vec![],
         connections: 16,
+        max_connections: None,
         timeout: Duration::from_secs(5),
         expected_status: Some(204),
         insecure: false,
