@@ -119,10 +119,11 @@ fn by_client<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Limited
 fn shows_the_end<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> bool {
     let is_full =
         |t: &Trial<S, O>| cpu_share(&plan.run.cpus, t).is_some_and(|cpu| cpu.pct() >= FULL_CPU_PCT);
-    trials
-        .iter()
-        .filter(|t| t.spec.phase.shows_load() && t.verdict.is_valid())
-        .any(|t| !trial_is_carried(t) || is_full(t))
+    let shows = |t: &&Trial<S, O>| t.spec.phase.shows_load() && t.verdict.is_valid();
+    let valid = || trials.iter().filter(shows);
+    // A service that polls uses all CPU time at any load.
+    let has_room = valid().any(|t| !is_full(t));
+    valid().any(|t| !trial_is_carried(t) || (has_room && is_full(t)))
 }
 
 /// The result of the levels if none met its rate; `None` if one did.

@@ -92,3 +92,6 @@ fn settings(plan: &Plan, rated: Rate, connections: Option<u32>) -> Vec<(Phase, S
     };
     plan.levels.iter().map(setting).collect()
 }
+
+#[cfg(test)]
+mod tests;
