@@ -71,11 +71,7 @@ fn sentence(doubt: &Doubt) -> String {
         Doubt::Unserved {
             connections,
             unserved,
-        } => format!(
-            "The server answers few connections at a time: at light load {unserved} of \
-             {connections} had no answer in a whole trial. Clients beyond those wait until they \
-             give up; raise the server's limit, or sweep with as many as it serves (-c)."
-        ),
+        } => unserved_connections(connections, unserved),
         Doubt::Clustered { goal } => clustered(goal),
         Doubt::Shifted { goal, change_pct } => shifted(goal, change_pct),
         Doubt::Trend { change_pct } => trend(change_pct),
@@ -110,6 +106,14 @@ fn over_connections(
          (--max-connections, or -c for a fixed number).",
         time_us(latency_us),
         number::per_second(most_rps)
+    )
+}
+
+fn unserved_connections(connections: u32, unserved: u32) -> String {
+    format!(
+        "The server answers few connections at a time: at light load {unserved} of {connections} \
+         had no answer in a whole trial. Clients beyond those wait until they give up; raise the \
+         server's limit, or sweep with as many as it serves (-c)."
     )
 }
 

@@ -282,6 +282,16 @@ fn changes(cases: &mut Cases) {
             change_pct: -7.5,
         },
         Doubt::Trend { change_pct: 12.0 },
+        Doubt::Connections {
+            connections: 1000,
+            latency_us: 100e3,
+            most_rps: 10_000.0,
+            waited_pct: Some(40.0),
+        },
+        Doubt::Unserved {
+            connections: 128,
+            unserved: 124,
+        },
         Doubt::SlowTrials {
             rate_rps: 4200.0,
             ratio: 1.3,
