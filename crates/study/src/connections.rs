@@ -17,6 +17,10 @@ const FEWEST_ANSWERS: u64 = 10;
 /// arrivals do not use all of them all the time.
 const BUSY_CONNECTIONS: f64 = 0.8;
 
+/// The part from which on more connections are worth a trial: on a busy machine the
+/// answers to a few late requests hide the limit, and the trial decides.
+const WORTH_A_TRIAL: f64 = 0.5;
+
 /// By how much the mean latency of a trial may be too long by chance.
 const LATENCY_NOISE: f64 = 1.1;
 
@@ -58,7 +62,7 @@ pub fn more<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<u
     let permitted = http(plan)?.max_connections?;
     let now = connections(plan, trials)?;
     let missed = trials.last().is_some_and(|last| !trial_is_carried(last));
-    let is_limit = missed && now < permitted && limit(plan, trials).is_some();
+    let is_limit = missed && now < permitted && limit_from(WORTH_A_TRIAL, plan, trials).is_some();
     is_limit.then(|| now.saturating_mul(MORE).min(permitted))
 }
 
@@ -91,6 +95,15 @@ pub(crate) fn limit<S: TrialSetting, O>(
     plan: &Plan,
     trials: &[Trial<S, O>],
 ) -> Option<ConnectionLimit> {
+    limit_from(BUSY_CONNECTIONS, plan, trials)
+}
+
+/// The same where throughput was at least this part of it.
+fn limit_from<S: TrialSetting, O>(
+    least: f64,
+    plan: &Plan,
+    trials: &[Trial<S, O>],
+) -> Option<ConnectionLimit> {
     let planned = http(plan)?.connections;
     let connections = connections(plan, trials)?;
     let has_as_many =
@@ -100,7 +113,7 @@ pub(crate) fn limit<S: TrialSetting, O>(
     let same = || trials.iter().filter(has_as_many);
     let best = same().map(|t| t.achieved().get()).fold(0.0, f64::max);
     let waited_share = same().filter_map(waited_share).reduce(f64::max);
-    let is_near = (BUSY_CONNECTIONS * most_rps..=LATENCY_NOISE * most_rps).contains(&best);
+    let is_near = (least * most_rps..=LATENCY_NOISE * most_rps).contains(&best);
     (is_near && waited_share != Some(0.0)).then_some(ConnectionLimit {
         connections,
         latency_s,

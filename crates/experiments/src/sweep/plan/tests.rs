@@ -89,7 +89,13 @@ fn connections_grow_until_the_service_is_the_limit() {
     };
     for (slow, line, limited_by, connections, rate_rps) in [
         (service(0.1, 9_000.0), "", LimitedBy::Service, 2048, 9_000.0),
-        (service(3.0, 2_000.0), "", LimitedBy::Service, 8192, 2_000.0),
+        (
+            service(3.0, 2_000.0),
+            "",
+            LimitedBy::Service,
+            10_000,
+            2_000.0,
+        ),
         // As much as 128 connections carry.
         (service(0.1, 1_280.0), "", LimitedBy::Service, 512, 1_280.0),
         (
