@@ -56,7 +56,7 @@ mod topology;
 mod tracking;
 mod virtualisation;
 
-pub use cgroup::{Cgroups, OwnGroup, OwnGroups};
+pub use cgroup::{Cgroups, OwnGroup, OwnGroups, cpu_quota, own_cpu_quota};
 pub use error::{HostError, Malformed};
 pub use interrupts::interrupt_time;
 pub use node_metrics::{NodeMetrics, NodeMetricsError};

@@ -21,6 +21,7 @@
 mod capacity;
 mod comparison;
 mod copies;
+mod cpu_capacity;
 mod cpus;
 mod date;
 mod estimate;
@@ -55,6 +56,7 @@ pub use comparison::{
     NoIntervalCode, RunToRun, RunToRunFrom, ThresholdDifference, WorkUnit,
 };
 pub use copies::{CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload};
+pub use cpu_capacity::{CpuCapacity, CpuLimit, Millicores};
 pub use cpus::{CpuId, CpuSet, CpuSetError};
 pub use date::{utc_date, utc_stamp};
 pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};

@@ -1,6 +1,6 @@
 //! Plans: everything that decides which trials a run makes.
 
-use crate::{CpuSet, Goal, Rate, Share, SmtPlan, Workload};
+use crate::{CpuCapacity, CpuSet, Goal, Rate, Share, SmtPlan, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -315,6 +315,10 @@ pub struct CpuPlan {
     /// share a core, and in plans of older records.
     #[serde(default)]
     pub cores: Vec<CpuSet>,
+    /// How many CPUs the service can use at once. `None` where it is not on this host or it is
+    /// not known where it runs, and in plans of older records.
+    #[serde(default)]
+    pub capacity: Option<CpuCapacity>,
 }
 
 #[cfg(test)]

@@ -207,6 +207,7 @@ mod tests {
             service: service.parse().unwrap(),
             generator: CpuSet::default(),
             cores: cores.iter().map(|core| core.parse().unwrap()).collect(),
+            capacity: None,
         }
     }
 

@@ -100,8 +100,8 @@ impl Table {
         let run = RunPlan {
             cpus: CpuPlan {
                 service: cpus,
-                generator: CpuSet::default(),
                 cores,
+                ..CpuPlan::default()
             },
             ..RunPlan::blank()
         };

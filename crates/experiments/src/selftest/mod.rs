@@ -68,7 +68,7 @@ impl Selftest {
             cpus: CpuPlan {
                 service: [first].into_iter().collect(),
                 generator: [second].into_iter().collect(),
-                cores: Vec::new(),
+                ..CpuPlan::default()
             },
         })
     }

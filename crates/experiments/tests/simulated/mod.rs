@@ -41,8 +41,8 @@ pub(crate) fn plan(line: &str) -> Plan {
 pub(crate) fn plan_on(line: &str, service: CpuSet, cores: Vec<CpuSet>) -> Plan {
     let cpus = CpuPlan {
         service,
-        generator: CpuSet::default(),
         cores,
+        ..CpuPlan::default()
     };
     sweep::plan(&flags(line), hash(), cpus, InterruptTime::Unknown)
 }

@@ -1,8 +1,13 @@
-use super::{Cgroups, OwnGroups};
+//! CPU and memory limits of a process or a group, and of the groups above.
+
+use super::mounts::Mount;
+use super::{Cgroups, OwnGroup, OwnGroups};
 use crate::error::{HostError, number};
+use crate::process::Pid;
 use crate::root::Root;
 use plimsoll_model::Bytes;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// Limits of this process' cgroup and its ancestors.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -21,24 +26,69 @@ pub(crate) fn own_limits(root: &Root) -> Result<Limits, HostError> {
     let cpu = smallest(root, &own, "cpu", cpu_v1, cpu_v2)?;
     let memory = smallest(root, &own, "memory", memory_v1, memory_v2)?;
     Ok(Limits {
-        cpu,
-        memory: memory.map(Bytes),
+        cpu: cpu.map(|limit| limit.value),
+        memory: memory.map(|limit| Bytes(limit.value)),
     })
+}
+
+/// The CPU quota of this process, in CPUs; `None` means no limit.
+pub fn own_cpu_quota(root: &Root) -> Result<Option<f64>, HostError> {
+    Ok(own_limits(root)?.cpu)
+}
+
+/// The CPU quota that these processes have together, in CPUs: each group with
+/// a limit counts once. `None` if one of them has no limit, or all have ended.
+pub fn cpu_quota(root: &Root, pids: &[Pid]) -> Result<Option<f64>, HostError> {
+    let cgroups = Cgroups::find(root)?;
+    let mut quotas: BTreeMap<PathBuf, f64> = BTreeMap::new();
+    for pid in pids {
+        let Some(groups) = cgroups.of(root, *pid)? else {
+            continue;
+        };
+        let Some(limit) = smallest(root, &groups, "cpu", cpu_v1, cpu_v2)? else {
+            return Ok(None);
+        };
+        quotas.insert(limit.folder, limit.value);
+    }
+    Ok((!quotas.is_empty()).then(|| quotas.values().sum()))
+}
+
+impl Cgroups {
+    /// The smallest CPU quota of the group `name` and the groups above it, in
+    /// CPUs; `None` means no limit. `name` is as for [`Cgroups::cpu_time`].
+    pub fn cpu_quota(&self, root: &Root, name: &str) -> Result<Option<f64>, HostError> {
+        let group = |mount: &Mount| OwnGroup {
+            top: PathBuf::from(&mount.point),
+            folder: PathBuf::from(mount.folder(name)),
+        };
+        let v1 = self.v1.get("cpu").map(|mount| ("cpu".to_owned(), group(mount)));
+        let groups = OwnGroups {
+            v2: self.v2.as_ref().map(group),
+            v1: v1.into_iter().collect(),
+        };
+        Ok(smallest(root, &groups, "cpu", cpu_v1, cpu_v2)?.map(|limit| limit.value))
+    }
+}
+
+/// A limit and the group that has it.
+struct Limit<T> {
+    folder: PathBuf,
+    value: T,
 }
 
 /// Reads a limit of one group, by its folder.
 type ReadLimit<T> = fn(&Root, &Path) -> Result<Option<T>, HostError>;
 
-/// The smallest limit from the own group of a controller up to the top of its
+/// The smallest limit from a process' group of a controller up to the top of its
 /// mount.
 fn smallest<T: PartialOrd>(
     root: &Root,
-    own: &OwnGroups,
+    groups: &OwnGroups,
     controller: &str,
     v1: ReadLimit<T>,
     v2: ReadLimit<T>,
-) -> Result<Option<T>, HostError> {
-    let (group, limit) = match (own.v1.get(controller), &own.v2) {
+) -> Result<Option<Limit<T>>, HostError> {
+    let (group, limit) = match (groups.v1.get(controller), &groups.v2) {
         (Some(group), _) => (group, v1),
         (None, Some(group)) => (group, v2),
         (None, None) => return Ok(None),
@@ -46,9 +96,13 @@ fn smallest<T: PartialOrd>(
     let folders = group.folder.ancestors();
     let limits = folders
         .take_while(|folder| folder.starts_with(&group.top))
-        .filter_map(|folder| limit(root, folder).transpose())
-        .collect::<Result<Vec<T>, _>>()?;
-    let smaller = |a, b| if b < a { b } else { a };
+        .filter_map(|folder| {
+            let value = limit(root, folder).transpose()?;
+            let folder = folder.to_owned();
+            Some(value.map(|value| Limit { folder, value }))
+        })
+        .collect::<Result<Vec<Limit<T>>, _>>()?;
+    let smaller = |a: Limit<T>, b: Limit<T>| if b.value < a.value { b } else { a };
     Ok(limits.into_iter().reduce(smaller))
 }
 
@@ -145,6 +199,49 @@ mod tests {
         let table = V1.replace(" / /sys/fs/cgroup/", " /docker/abc /sys/fs/cgroup/");
         let case = "container without a cgroup namespace";
         assert_limits(case, &table, &files, (Some(2.0), Some(4096)));
+    }
+
+    #[test]
+    fn quotas_of_several_groups_add_up_and_a_shared_one_counts_once() {
+        let quota = |name: &str| format!("sys/fs/cgroup/pods/{name}cpu.max");
+        let group = |pid: u32, path: &str| (format!("proc/{pid}/cgroup"), format!("0::{path}\n"));
+        let mut tree = mounted(V2)
+            .file(&quota(""), "400000 100000\n")
+            .file(&quota("a/"), "200000 100000\n")
+            .file(&quota("b/"), "50000 100000\n");
+        for (pid, path) in [(7, "/pods/a"), (8, "/pods/a/x"), (9, "/pods/b"), (10, "/")] {
+            let (file, text) = group(pid, path);
+            tree = tree.file(&file, &text);
+        }
+        let of = |pids: &[Pid]| cpu_quota(tree.root(), pids).unwrap();
+        assert_eq!(of(&[7]), Some(2.0));
+        assert_eq!(of(&[7, 8]), Some(2.0), "the same group's");
+        assert_eq!(of(&[7, 8, 9]), Some(2.5));
+        assert_eq!(of(&[7, 10]), None, "one is not limited");
+        assert_eq!(of(&[7, 77]), Some(2.0), "one has ended");
+        assert_eq!(of(&[77]), None);
+        let cgroups = Cgroups::find(tree.root()).unwrap();
+        let named = |name: &str| cgroups.cpu_quota(tree.root(), name).unwrap();
+        assert_eq!(named("pods/a/x"), Some(2.0), "a group above it is limited");
+        assert_eq!(named("pods"), Some(4.0));
+        assert_eq!(named("/"), None);
+    }
+
+    #[test]
+    fn quotas_of_a_service_are_read_on_hybrid_from_version_1() {
+        let folder = "sys/fs/cgroup/cpu,cpuacct/web";
+        let files = [
+            ("proc/7/cgroup", "3:cpu,cpuacct:/web\n0::/\n".to_owned()),
+            (&format!("{folder}/cpu.cfs_quota_us"), "50000\n".to_owned()),
+            (&format!("{folder}/cpu.cfs_period_us"), "100000\n".to_owned()),
+        ];
+        let mut tree = mounted(&format!("{V1}{UNIFIED}"));
+        for (file, text) in files {
+            tree = tree.file(file, &text);
+        }
+        assert_eq!(cpu_quota(tree.root(), &[7]).unwrap(), Some(0.5));
+        let cgroups = Cgroups::find(tree.root()).unwrap();
+        assert_eq!(cgroups.cpu_quota(tree.root(), "web").unwrap(), Some(0.5));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod mounts;
 mod own;
 
 pub(crate) use limits::own_limits;
+pub use limits::{cpu_quota, own_cpu_quota};
 pub use own::{OwnGroup, OwnGroups};
 
 use crate::error::{HostError, Malformed, number};

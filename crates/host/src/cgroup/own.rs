@@ -1,13 +1,14 @@
-//! The cgroups of this process, one per hierarchy.
+//! The cgroups of a process, one per hierarchy.
 
 use super::Cgroups;
 use super::mounts::Mount;
 use crate::error::HostError;
+use crate::process::Pid;
 use crate::root::Root;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// This process' group in one hierarchy. Paths are those of the machine, not
+/// The group of a process in one hierarchy. Paths are those of the machine, not
 /// relative to a [`Root`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnGroup {
@@ -30,26 +31,36 @@ impl Cgroups {
     /// reported as the top of the mount.
     pub fn own(&self, root: &Root) -> Result<OwnGroups, HostError> {
         let table = root.optional("/proc/self/cgroup")?.unwrap_or_default();
+        Ok(self.in_table(&table))
+    }
+
+    /// The groups of a process, as for [`Cgroups::own`]; `None` if it has ended.
+    pub(super) fn of(&self, root: &Root, pid: Pid) -> Result<Option<OwnGroups>, HostError> {
+        let table = root.optional(format!("/proc/{pid}/cgroup"))?;
+        Ok(table.map(|table| self.in_table(&table)))
+    }
+
+    fn in_table(&self, table: &str) -> OwnGroups {
         let group = |mount: &Mount, controller: &str| {
             let top = PathBuf::from(&mount.point);
-            let folder = match mount.below(&own_path(&table, controller)) {
+            let folder = match mount.below(&own_path(table, controller)) {
                 below if below.is_empty() => top.clone(),
                 below => top.join(below),
             };
             OwnGroup { top, folder }
         };
-        Ok(OwnGroups {
+        OwnGroups {
             v2: self.v2.as_ref().map(|mount| group(mount, "")),
             v1: self
                 .v1
                 .iter()
                 .map(|(controller, mount)| (controller.clone(), group(mount, controller)))
                 .collect(),
-        })
+        }
     }
 }
 
-/// Path of this process in the hierarchy of a controller. Lines are
+/// Path of a process in the hierarchy of a controller. Lines are
 /// `NUMBER:CONTROLLERS:PATH`; version 2 has an empty controller list.
 fn own_path(table: &str, controller: &str) -> String {
     table

@@ -36,7 +36,7 @@ pub(super) fn run() -> RunPlan {
         cpus: CpuPlan {
             service: "0-2".parse().unwrap(),
             generator: "3".parse().unwrap(),
-            cores: Vec::new(),
+            ..CpuPlan::default()
         },
         seed: 42,
         ..RunPlan::blank()
