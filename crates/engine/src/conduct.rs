@@ -3,7 +3,7 @@
 use crate::observer::{Ended, Observer, Progress, Started};
 use plimsoll_host::HostError;
 use plimsoll_load::LoadError;
-use plimsoll_model::{CpuUse, Rate, Trial, TrialSetting, TrialSpec, human_duration};
+use plimsoll_model::{Rate, Share, Trial, TrialSetting, TrialSpec, human_duration};
 use plimsoll_study::bootstrap::shows_quantile;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -60,7 +60,7 @@ pub trait Planner {
         let (times_us, words) = self.times(trial);
         let words = [words, measured(trial)].into_iter();
         let words: Vec<String> = words.filter(|part| !part.is_empty()).collect();
-        let cpu = trial.machine.service_cpu.as_ref();
+        let cpu = trial.machine.service_share(trial.service.as_ref());
         Ended {
             phase: trial.spec.phase,
             attempt: trial.spec.attempt,
@@ -69,7 +69,7 @@ pub trait Planner {
             invalid: trial.verdict.reasons().to_vec(),
             x: self.x(&trial.spec.setting),
             times_us,
-            cpu_pct: cpu.and_then(CpuUse::busy_share).map(|share| share.pct()),
+            cpu_pct: cpu.map(Share::pct),
         }
     }
 }
@@ -92,8 +92,7 @@ fn measured<S: TrialSetting, O>(trial: &Trial<S, O>) -> String {
     {
         parts.push(format!("p99 {}", human_duration(p99)));
     }
-    let cpu = trial.machine.service_cpu.as_ref();
-    if let Some(share) = cpu.and_then(|c| c.busy_share()) {
+    if let Some(share) = trial.machine.service_share(trial.service.as_ref()) {
         parts.push(format!("CPU {:.0} %", share.pct()));
     }
     let errors = trial.work.errors.total();

@@ -6,7 +6,7 @@ use plimsoll_host::{
     difference, listeners,
 };
 use plimsoll_load::http::get_text;
-use plimsoll_model::{CpuSet, ServiceUse};
+use plimsoll_model::{CpuPlan, CpuSet, Millicores, ServiceUse};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -40,6 +40,8 @@ pub enum ServiceTarget {
 pub struct TrialSensors {
     root: Root,
     service_cpus: CpuSet,
+    generator_cpus: CpuSet,
+    quota: Option<Millicores>,
     target: ServiceTarget,
 }
 
@@ -49,7 +51,19 @@ impl TrialSensors {
         TrialSensors {
             root,
             service_cpus,
+            generator_cpus: CpuSet::default(),
+            quota: None,
             target,
+        }
+    }
+
+    /// With the generator's CPUs on this machine and the service's quota.
+    #[must_use]
+    pub fn with_plan(self, cpus: &CpuPlan) -> TrialSensors {
+        TrialSensors {
+            generator_cpus: cpus.generator.clone(),
+            quota: cpus.quota(),
+            ..self
         }
     }
 
@@ -82,6 +96,7 @@ impl TrialSensors {
         Ok(OpenSensors {
             root: self.root.clone(),
             sensors,
+            quota: self.quota,
             target: self.target.clone(),
         })
     }
@@ -91,6 +106,7 @@ impl TrialSensors {
             ServiceTarget::Node(_) | ServiceTarget::Elsewhere => Subject::Elsewhere,
             _ => Subject::Here {
                 cpus: self.service_cpus.clone(),
+                generator: self.generator_cpus.clone(),
                 service,
             },
         };
@@ -103,6 +119,7 @@ impl TrialSensors {
 pub struct OpenSensors {
     root: Root,
     sensors: Sensors,
+    quota: Option<Millicores>,
     target: ServiceTarget,
 }
 
@@ -133,6 +150,7 @@ impl OpenSensors {
     /// service's: node_exporter has nothing finer.
     pub fn window(&self, earlier: &Reading, later: &Reading) -> Window {
         let mut window = difference(earlier, later);
+        window.machine.service_quota = self.quota;
         if matches!(self.target, ServiceTarget::Node(_)) {
             window.service = window.machine.cpu.map(|cpu| ServiceUse {
                 cpu: cpu.busy(),

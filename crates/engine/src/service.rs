@@ -3,11 +3,13 @@
 use crate::conduct::RunError;
 use crate::sensors::{ServiceTarget, TrialSensors};
 use plimsoll_host::{
-    Cgroups, Listeners, Pid, Root, cores_of, listeners, own_allowed_cpus, process_name,
-    service_cpus,
+    Cgroups, HostError, Listeners, Pid, Root, cores_of, cpu_quota, listeners, online_cpus,
+    own_allowed_cpus, process_name, service_cpus,
 };
 use plimsoll_load::http::{HttpLoad, Probe};
-use plimsoll_model::{CpuPlan, CpuSet, HttpService, Outcome, Requirement, ServiceAt};
+use plimsoll_model::{
+    CpuCapacity, CpuPlan, CpuSet, HttpService, Millicores, Outcome, Requirement, ServiceAt,
+};
 use std::time::Duration;
 
 /// A server that has answered one request.
@@ -33,9 +35,11 @@ pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
     let (target, pids) = match &http.service {
         ServiceAt::Pid(pid) => (ServiceTarget::Process(*pid), vec![*pid]),
         ServiceAt::Cgroup(path) => {
+            let cgroups = Cgroups::find(root)?;
             // A missing group is found before a record is made.
-            Cgroups::find(root)?.cpu_time(root, path)?;
-            (ServiceTarget::Cgroup(path.clone()), vec![])
+            cgroups.cpu_time(root, path)?;
+            let pids = cgroups.processes(root, path)?;
+            (ServiceTarget::Cgroup(path.clone()), pids)
         }
         ServiceAt::NodeMetrics(url) => (ServiceTarget::Node(url.clone()), vec![]),
         ServiceAt::Find => listening(root, &probe)?,
@@ -94,16 +98,26 @@ impl FoundService {
         let generator = generator.unwrap_or_else(|| generator_cpus(&self.allowed, service));
         // Numbers of another host's CPUs say nothing about this one's cores.
         let here = service.filter(|_| self.is_here());
+        let known = here.filter(|_| !matches!(self.target, ServiceTarget::Unseen(_)));
         CpuPlan {
             cores: here.map_or_else(Vec::new, |cpus| cores_of(root, cpus)),
+            capacity: known.and_then(|cpus| capacity(root, self.quota(root), cpus)),
             service: service.cloned().unwrap_or_default(),
             generator,
         }
     }
 
+    /// In CPUs; `None` means no limit.
+    fn quota(&self, root: &Root) -> Result<Option<f64>, HostError> {
+        match &self.target {
+            ServiceTarget::Cgroup(path) => Cgroups::find(root)?.cpu_quota(root, path),
+            _ => cpu_quota(root, &self.pids),
+        }
+    }
+
     /// What the sensors of its trials look at.
     pub fn sensors(&self, root: &Root, cpus: &CpuPlan) -> TrialSensors {
-        TrialSensors::new(root.clone(), cpus.service.clone(), self.target.clone())
+        TrialSensors::new(root.clone(), cpus.service.clone(), self.target.clone()).with_plan(cpus)
     }
 
     /// What was found of it, and what is missed.
@@ -153,6 +167,17 @@ impl FoundService {
             _ => met(processes(root, &self.pids)),
         }
     }
+}
+
+/// What a service can use at once on these CPUs. A host without cgroups has no
+/// quotas; a limit that cannot be read is taken for none.
+pub(crate) fn capacity(
+    root: &Root,
+    quota: Result<Option<f64>, HostError>,
+    may_run_on: &CpuSet,
+) -> Option<CpuCapacity> {
+    let quota = quota.ok().flatten().and_then(Millicores::nearest);
+    CpuCapacity::least(quota, may_run_on, &online_cpus(root).ok()?)
 }
 
 fn met(found: String) -> Outcome {
@@ -222,7 +247,7 @@ mod tests {
         let shared = CpuPlan {
             service: set("0-1"),
             generator: set("1"),
-            cores: Vec::new(),
+            ..CpuPlan::default()
         };
         let missed = own_cpus(&ServiceTarget::Process(1), &shared);
         assert!(matches!(missed, Outcome::Missed { remedy, .. } if remedy.contains("taskset")));

@@ -3,8 +3,9 @@
 use crate::conduct::RunError;
 use crate::offered::OfferedLoad;
 use crate::sensors::{ServiceTarget, TrialSensors};
+use crate::service::capacity;
 use crate::service::{self, FoundService};
-use plimsoll_host::{Root, cores_of, interrupt_time, own_allowed_cpus};
+use plimsoll_host::{Root, cores_of, interrupt_time, own_allowed_cpus, own_cpu_quota};
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::http::HttpLoad;
 use plimsoll_load::{Load, LoadError};
@@ -49,9 +50,10 @@ impl Site {
             Site::Here(allowed) => {
                 let service = asked.unwrap_or(allowed).clone();
                 CpuPlan {
-                    generator: CpuSet::default(),
                     cores: cores_of(root, &service),
+                    capacity: capacity(root, own_cpu_quota(root), &service),
                     service,
+                    ..CpuPlan::default()
                 }
             }
             Site::Server(found) => found.cpus(root, service, asked),
@@ -121,8 +123,13 @@ pub fn in_this_process<'a, S: TrialSetting, O: Default>(
     root: &Root,
     load: Box<dyn Load>,
 ) -> OfferedLoad<'a, S, O> {
-    let service = plan.run.cpus.service.clone();
-    let sensors = TrialSensors::new(root.clone(), service, ServiceTarget::OwnThreads);
+    let cpus = &plan.run.cpus;
+    let sensors = TrialSensors::new(
+        root.clone(),
+        cpus.service.clone(),
+        ServiceTarget::OwnThreads,
+    )
+    .with_plan(cpus);
     OfferedLoad::new(plan, load, sensors)
 }
 

@@ -1,7 +1,8 @@
 //! Whether a trial is valid: pure rules over what was measured.
 
+use plimsoll_model::CpuTime;
 use plimsoll_model::{
-    Bounds, CpuTime, InterruptTime, Invalid, Share, Trial, TrialSetting, Verdict,
+    Bounds, CpuUse, CpusOf, InterruptTime, Invalid, MachineUse, Share, Trial, TrialSetting, Verdict,
 };
 use std::time::Duration;
 
@@ -58,10 +59,22 @@ fn slip<S, O>(bounds: &Bounds, trial: &Trial<S, O>) -> Option<Invalid> {
     (p99 > bound).then_some(Invalid::Slip { p99, bound })
 }
 
+/// The machine, and the CPUs of it that a trial depends on: a share of all CPUs
+/// that is within a bound may be all of the service's few.
+fn parts(machine: &MachineUse) -> [(CpusOf, Option<&CpuUse>); 3] {
+    [
+        (CpusOf::Machine, machine.cpu.as_ref()),
+        (CpusOf::Service, machine.service_cpu.as_ref()),
+        (CpusOf::Generator, machine.generator_cpu.as_ref()),
+    ]
+}
+
 fn steal<S, O>(bounds: &Bounds, trial: &Trial<S, O>) -> Option<Invalid> {
     let bound = bounds.steal_share;
-    let stolen = trial.machine.cpu.as_ref()?.steal_share()?;
-    (stolen > bound).then_some(Invalid::Steal { stolen, bound })
+    parts(&trial.machine).into_iter().find_map(|(on, cpu)| {
+        let stolen = cpu?.steal_share()?;
+        (stolen > bound).then_some(Invalid::Steal { stolen, bound, on })
+    })
 }
 
 /// CPU time of tasks that are neither the service, a job of the experiment, nor
@@ -73,13 +86,16 @@ fn steal<S, O>(bounds: &Bounds, trial: &Trial<S, O>) -> Option<Invalid> {
 /// other load of the same size would be hidden.
 ///
 /// In a trial whose setting is idle the service counts as other load.
+///
+/// On a part of the CPUs, what a job and Plimsoll's other threads used anywhere may
+/// have been used there. So other load is found late there rather than in error.
 fn other_load<S: TrialSetting, O>(
     bounds: &Bounds,
     trial: &Trial<S, O>,
     allowance: Allowance,
 ) -> Option<Invalid> {
     let bound = bounds.other_share;
-    let cpu = trial.machine.cpu.as_ref()?;
+    let machine = &trial.machine;
     let service = match &trial.service {
         Some(service) => service.cpu.0,
         None if trial.spec.setting.is_idle() => Duration::ZERO,
@@ -87,15 +103,33 @@ fn other_load<S: TrialSetting, O>(
     };
     let job = allowance.job_cpu?.0;
     let generator = trial.generator_cpu.unwrap_or_default().0;
-    let observer = trial.machine.observer_cpu.unwrap_or_default().0;
-    let tasks = cpu.user.0 + cpu.system.0 + cpu.guest.0;
-    let within = match bounds.interrupts {
-        InterruptTime::InTasks => cpu.irq.0 + cpu.softirq.0,
-        InterruptTime::Apart | InterruptTime::Unknown => Duration::ZERO,
+    let observer = machine.observer_cpu.unwrap_or_default().0;
+    let shared = machine.generator_cpus.and(&machine.service_cpus).len();
+    let ours = |on: CpusOf| match on {
+        CpusOf::Machine => service + generator,
+        // Its threads are pinned, one to each of its CPUs.
+        CpusOf::Service if shared > 0 => {
+            service + generator.mul_f64(shared as f64 / machine.generator_cpus.len() as f64)
+        }
+        CpusOf::Service => service,
+        CpusOf::Generator if shared > 0 => generator + service,
+        CpusOf::Generator => generator,
     };
-    let other = (tasks + within).saturating_sub(service + job + generator + observer);
-    let used = Share::of(other, cpu.total().0)?;
-    (used > bound).then_some(Invalid::OtherLoad { used, bound })
+    parts(machine).into_iter().find_map(|(on, cpu)| {
+        let cpu = cpu?;
+        let other = by_tasks(bounds, cpu).saturating_sub(ours(on) + job + observer);
+        let used = Share::of(other, cpu.total().0)?;
+        (used > bound).then_some(Invalid::OtherLoad { used, bound, on })
+    })
+}
+
+/// CPU time of tasks, with that of interrupts where these are charged to tasks.
+fn by_tasks(bounds: &Bounds, cpu: &CpuUse) -> Duration {
+    let tasks = cpu.user.0 + cpu.system.0 + cpu.guest.0;
+    match bounds.interrupts {
+        InterruptTime::InTasks => tasks + cpu.irq.0 + cpu.softirq.0,
+        InterruptTime::Apart | InterruptTime::Unknown => tasks,
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +226,73 @@ mod tests {
         cpu(&mut trial).user = s(10);
         let both = [InvalidKind::Steal, InvalidKind::OtherLoad];
         assert_eq!(reasons(&trial), both);
+    }
+
+    /// The quiet trial on a machine of 64 CPUs, of which the service has four and the
+    /// generator four others.
+    fn on_a_large_machine(others_on_service: u64, others_on_generator: u64) -> Trial {
+        let mut trial = quiet();
+        let part = |others: u64| CpuUse {
+            user: s(4 + others),
+            idle: s(36 - others),
+            ..CpuUse::default()
+        };
+        let machine = &mut trial.machine;
+        machine.service_cpus = "0-3".parse().unwrap();
+        machine.generator_cpus = "4-7".parse().unwrap();
+        machine.service_cpu = Some(part(others_on_service));
+        machine.generator_cpu = Some(part(others_on_generator));
+        let used = 8 + others_on_service + others_on_generator;
+        machine.cpu = Some(CpuUse {
+            user: s(used),
+            idle: s(640 - used),
+            ..CpuUse::default()
+        });
+        trial
+    }
+
+    fn other_load_on(trial: &Trial) -> Option<CpusOf> {
+        match judge(&bounds(), trial, Allowance::default()).reasons() {
+            [] => None,
+            [Invalid::OtherLoad { on, .. } | Invalid::Steal { on, .. }] => Some(*on),
+            others => panic!("{others:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_little_of_the_machine_may_be_much_of_the_service() {
+        assert_eq!(other_load_on(&on_a_large_machine(1, 1)), None);
+        // 30 s are 4.7 % of 64 CPUs in 10 s, and 75 % of four.
+        for (service, generator, on) in [(30, 0, CpusOf::Service), (0, 30, CpusOf::Generator)] {
+            let trial = on_a_large_machine(service, generator);
+            assert_eq!(other_load_on(&trial), Some(on));
+        }
+        let everywhere = on_a_large_machine(30, 30);
+        assert_eq!(
+            other_load_on(&everywhere),
+            Some(CpusOf::Machine),
+            "said once"
+        );
+    }
+
+    #[test]
+    fn what_is_stolen_from_the_service_alone_counts() {
+        let mut trial = on_a_large_machine(0, 0);
+        for cpu in [&mut trial.machine.service_cpu, &mut trial.machine.cpu] {
+            cpu.as_mut().unwrap().steal = s(4);
+        }
+        assert_eq!(other_load_on(&trial), Some(CpusOf::Service));
+    }
+
+    #[test]
+    fn on_shared_cpus_the_time_of_both_is_ours() {
+        let mut trial = on_a_large_machine(0, 0);
+        let machine = &mut trial.machine;
+        machine.generator_cpus = "2-5".parse().unwrap();
+        // Half of the generator's 4 s on CPUs of the service.
+        machine.service_cpu.as_mut().unwrap().user = s(4 + 2);
+        machine.generator_cpu.as_mut().unwrap().user = s(4 + 3);
+        assert_eq!(other_load_on(&trial), None);
     }
 
     fn with_job(trial: &Trial, seconds: Option<u64>) -> Vec<InvalidKind> {

@@ -168,10 +168,11 @@ pub(crate) fn by_seconds<S, O>(
             true => sensors.read_edge()?,
             false => sensors.read()?,
         };
-        let machine = sensors.window(&last, &now).machine;
+        let used = sensors.window(&last, &now);
+        let machine = used.machine;
         let at = trial.warm_up + (to - window.opens);
         let sample = Second {
-            cpu: machine.service_cpu.as_ref().and_then(CpuUse::busy_share),
+            cpu: machine.service_share(used.service.as_ref()),
             steal: machine.cpu.as_ref().and_then(CpuUse::steal_share),
             ..second(running.tick(), at, to - from)
         };

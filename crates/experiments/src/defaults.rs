@@ -1,6 +1,6 @@
 //! Defaults that experiments share.
 
-use plimsoll_model::{Bounds, CpuPlan, InterruptTime, Rate, Share, WarmUp, Workload};
+use plimsoll_model::{Bounds, CpuPlan, InterruptTime, Millicores, Rate, Share, WarmUp, Workload};
 use std::time::Duration;
 
 pub(crate) const fn ms(n: u64) -> Duration {
@@ -19,7 +19,10 @@ pub(crate) const fn warm_up(min: u64, max: u64) -> WarmUp {
 /// calibrated cost predicts, for an unknown server 1,000/s.
 pub(crate) fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
     let rate = match workload {
-        Workload::Hash(hash) => 0.5 * cpus.service.len() as f64 / hash.request_cpu.0.as_secs_f64(),
+        Workload::Hash(hash) => {
+            let usable = cpus.usable().map_or(1.0, Millicores::cpus);
+            0.5 * usable / hash.request_cpu.0.as_secs_f64()
+        }
         Workload::Http(_) | Workload::Imported(_) => 1000.0,
     };
     Rate::per_second(rate).unwrap_or(Rate::ZERO)

@@ -19,6 +19,7 @@
 //! let root = Root::machine();
 //! let subject = Subject::Here {
 //!     cpus: online_cpus(&root)?,
+//!     generator: Default::default(),
 //!     service: ServiceSource::Processes(vec![std::process::id()]),
 //! };
 //! let mut sensors = Sensors::new(&root, subject, &[])?;

@@ -15,6 +15,7 @@ pub struct Reading {
     pub(crate) at: Instant,
     pub(crate) cpu: Option<CpuTimes>,
     pub(crate) service_cpus: CpuSet,
+    pub(crate) generator_cpus: CpuSet,
     pub(crate) pressure: Option<Pressure>,
     pub(crate) frequency_hz: Option<f64>,
     pub(crate) clock: Option<ClockCounts>,
@@ -30,6 +31,7 @@ impl Reading {
             at,
             cpu: None,
             service_cpus: CpuSet::default(),
+            generator_cpus: CpuSet::default(),
             pressure: None,
             frequency_hz: None,
             clock: None,
@@ -47,6 +49,7 @@ impl Reading {
     pub fn with_node_metrics(self, metrics: NodeMetrics) -> Reading {
         Reading {
             service_cpus: metrics.cpu.each.keys().copied().collect(),
+            generator_cpus: CpuSet::default(),
             cpu: Some(metrics.cpu),
             pressure: metrics.pressure,
             frequency_hz: None,
@@ -83,14 +86,16 @@ pub fn difference(earlier: &Reading, later: &Reading) -> Window {
             cpu: cpu.as_ref().map(|cpu| cpu.all),
             service_cpus: later.service_cpus.clone(),
             service_cpu: cpu.as_ref().and_then(|cpu| cpu.of(&later.service_cpus)),
+            generator_cpus: later.generator_cpus.clone(),
+            generator_cpu: cpu.as_ref().and_then(|cpu| cpu.of(&later.generator_cpus)),
             context_switches: cpu.and_then(|cpu| cpu.context_switches),
             pressure: both(later.pressure, earlier.pressure, pressure::since),
             frequency_hz: later.frequency_hz,
             clock_ratio: clock.and_then(|(now, then)| now.ratio_since(then)),
             energy: both(later.energy, earlier.energy, used),
             observer_cpu: both(later.observer, earlier.observer, CpuTime::since),
-            // The live view's CPU time is not a kernel counter; the experiment
-            // sets it.
+            // These are not kernel counters; the experiment sets them.
+            service_quota: None,
             view_cpu: None,
         },
         service,
@@ -122,6 +127,7 @@ mod tests {
             at,
             cpu: Some(busy(n, 4)),
             service_cpus: "1-2".parse().unwrap(),
+            generator_cpus: "3".parse().unwrap(),
             pressure: Some(Pressure {
                 cpu_some: Some(ms(n).0),
                 ..Pressure::default()
@@ -172,6 +178,7 @@ mod tests {
             let window = difference(&one, &other);
             let unknown = MachineUse {
                 service_cpus: other.service_cpus,
+                generator_cpus: other.generator_cpus,
                 frequency_hz: other.frequency_hz,
                 ..MachineUse::unknown(Duration::ZERO)
             };
@@ -193,6 +200,7 @@ mod tests {
         let machine = window.machine;
         assert_eq!(machine.service_cpus.to_string(), "0-7");
         assert_eq!(machine.service_cpu, machine.cpu);
+        assert_eq!(machine.generator_cpu, None, "it is on another host");
         assert_eq!(machine.cpu.unwrap().user, ms(8 * 5));
         assert_eq!((machine.pressure, machine.energy), (None, None));
         assert_eq!((machine.frequency_hz, machine.clock_ratio), (None, None));

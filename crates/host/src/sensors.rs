@@ -22,6 +22,8 @@ pub enum Subject {
     Here {
         /// The CPUs that it may run on.
         cpus: CpuSet,
+        /// The CPUs that the load generator is pinned to; empty for none.
+        generator: CpuSet,
         service: ServiceSource,
     },
     /// On another host: this machine's counters do not describe it;
@@ -54,6 +56,7 @@ pub enum ServiceSource {
 pub struct Sensors {
     files: TaskFiles,
     service_cpus: Option<CpuSet>,
+    generator_cpus: CpuSet,
     service: Service,
     own: Option<OwnProcess>,
     energy: Option<EnergyMeter>,
@@ -89,9 +92,13 @@ impl Sensors {
             generator: generator.iter().copied().collect(),
             ..ThreadRoles::default()
         };
-        let (service_cpus, service) = match subject {
-            Subject::Elsewhere => (None, ServiceSource::None),
-            Subject::Here { cpus, service } => (Some(cpus), service),
+        let (service_cpus, generator_cpus, service) = match subject {
+            Subject::Elsewhere => (None, CpuSet::default(), ServiceSource::None),
+            Subject::Here {
+                cpus,
+                generator,
+                service,
+            } => (Some(cpus), generator, service),
         };
         let service = match service {
             ServiceSource::None => Service::Unknown,
@@ -122,6 +129,7 @@ impl Sensors {
         Ok(Sensors {
             files,
             service_cpus,
+            generator_cpus,
             service,
             own,
             energy,
@@ -161,6 +169,7 @@ impl Sensors {
         };
         let (root, lacks) = (&self.files.root, &mut self.unsupported);
         reading.service_cpus = cpus.clone();
+        reading.generator_cpus = self.generator_cpus.clone();
         reading.cpu = read_unless(&mut lacks.cpu, || CpuTimes::read(root));
         reading.pressure = read_unless(&mut lacks.pressure, || pressure(root));
         reading.frequency_hz = read_unless(&mut lacks.frequency, || frequency_hz(root, cpus));

@@ -7,8 +7,8 @@ use clap::{Arg, Args, Command};
 use plimsoll_engine::{Observer, Outcome, Planner, Quiet, RunError, Runner, conduct};
 use plimsoll_experiments::sweep::{self, SweepPlanner};
 use plimsoll_model::{
-    Bytes, CpuPlan, CpuSet, CpuTime, HashService, InterruptTime, Invalid, Plan, Share, Trial,
-    TrialSpec, Verdict, Workload,
+    Bytes, CpuPlan, CpuSet, CpuTime, CpusOf, HashService, InterruptTime, Invalid, Plan, Share,
+    Trial, TrialSpec, Verdict, Workload,
 };
 use plimsoll_simulate::Machine;
 use std::sync::atomic::AtomicBool;
@@ -50,7 +50,11 @@ pub(crate) fn plan_on(line: &str, service: CpuSet, cores: Vec<CpuSet>) -> Plan {
 /// The verdict of a disturbed trial.
 pub(crate) fn disturbed() -> Verdict {
     let (stolen, bound) = (Share::ONE, Share::ZERO);
-    Verdict::Invalid(vec![Invalid::Steal { stolen, bound }])
+    Verdict::Invalid(vec![Invalid::Steal {
+        stolen,
+        bound,
+        on: CpusOf::Machine,
+    }])
 }
 
 /// Runs trials by a function.

@@ -61,7 +61,10 @@ impl Cgroups {
             top: PathBuf::from(&mount.point),
             folder: PathBuf::from(mount.folder(name)),
         };
-        let v1 = self.v1.get("cpu").map(|mount| ("cpu".to_owned(), group(mount)));
+        let v1 = self
+            .v1
+            .get("cpu")
+            .map(|mount| ("cpu".to_owned(), group(mount)));
         let groups = OwnGroups {
             v2: self.v2.as_ref().map(group),
             v1: v1.into_iter().collect(),
@@ -233,7 +236,10 @@ mod tests {
         let files = [
             ("proc/7/cgroup", "3:cpu,cpuacct:/web\n0::/\n".to_owned()),
             (&format!("{folder}/cpu.cfs_quota_us"), "50000\n".to_owned()),
-            (&format!("{folder}/cpu.cfs_period_us"), "100000\n".to_owned()),
+            (
+                &format!("{folder}/cpu.cfs_period_us"),
+                "100000\n".to_owned(),
+            ),
         ];
         let mut tree = mounted(&format!("{V1}{UNIFIED}"));
         for (file, text) in files {

@@ -10,6 +10,7 @@ use std::time::Duration;
 fn here(service: ServiceSource) -> Subject {
     Subject::Here {
         cpus: "0".parse().unwrap(),
+        generator: "1".parse().unwrap(),
         service,
     }
 }

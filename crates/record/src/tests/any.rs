@@ -1,10 +1,10 @@
 //! Any trial of each experiment, for properties.
 
 use plimsoll_model::{
-    Arm, ConnectionUse, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet, CpuTime, CpuUse, Energy,
-    Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel, MachineUse, Phase, Pressure, Rate,
-    Second, ServiceUse, Setting, Share, Slot, Trial, TrialSetting, TrialSpec, Verdict, WarmUp,
-    Work, YieldOutcome, YieldSetting, YieldTrial,
+    Arm, ConnectionUse, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet, CpuTime, CpuUse, CpusOf,
+    Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel, MachineUse, Millicores, Phase,
+    Pressure, Rate, Second, ServiceUse, Setting, Share, Slot, Trial, TrialSetting, TrialSpec,
+    Verdict, WarmUp, Work, YieldOutcome, YieldSetting, YieldTrial,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -175,7 +175,9 @@ prop_compose! {
 prop_compose! {
     fn machine()(
         window in time(), cpu in option::of(cpu_use()), service_cpus in cpus(),
-        service_cpu in option::of(cpu_use()), context_switches in option::of(any::<u64>()),
+        quota in option::of(any::<u32>()),
+        service_cpu in option::of(cpu_use()), generator in (cpus(), option::of(cpu_use())),
+        context_switches in option::of(any::<u64>()),
         pressure in option::of(vec(option::of(time()), 3)),
         frequency_hz in option::of(0.0..1e10f64), clock_ratio in option::of(0.0..4.0f64),
         energy in option::of(0.0..1e9f64),
@@ -185,7 +187,9 @@ prop_compose! {
             cpu_some: p[0], memory_some: p[1], io_some: p[2],
         });
         MachineUse {
-            window, cpu, service_cpus, service_cpu, context_switches, pressure, frequency_hz,
+            window, cpu, service_cpus, service_cpu, service_quota: quota.map(Millicores),
+            generator_cpus: generator.0, generator_cpu: generator.1,
+            context_switches, pressure, frequency_hz,
             clock_ratio,
             energy: energy.map(Energy), observer_cpu, view_cpu,
         }
@@ -201,11 +205,27 @@ prop_compose! {
     }
 }
 
+fn on() -> impl Strategy<Value = CpusOf> {
+    prop_oneof![
+        Just(CpusOf::Machine),
+        Just(CpusOf::Service),
+        Just(CpusOf::Generator)
+    ]
+}
+
 fn invalid() -> impl Strategy<Value = Invalid> {
     prop_oneof![
         (time(), time()).prop_map(|(p99, bound)| Invalid::Slip { p99, bound }),
-        (share(), share()).prop_map(|(stolen, bound)| Invalid::Steal { stolen, bound }),
-        (share(), share()).prop_map(|(used, bound)| Invalid::OtherLoad { used, bound }),
+        (share(), share(), on()).prop_map(|(stolen, bound, on)| Invalid::Steal {
+            stolen,
+            bound,
+            on
+        }),
+        (share(), share(), on()).prop_map(|(used, bound, on)| Invalid::OtherLoad {
+            used,
+            bound,
+            on
+        }),
     ]
 }
 

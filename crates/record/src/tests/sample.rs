@@ -3,7 +3,7 @@
 use crate::{NewRun, Record, RecordError};
 use plimsoll_model::{
     Arm, Arrivals, BesideRate, Bytes, CalibrationPlan, Copies, CopiesOutcome, CopiesPlan,
-    CopiesSetting, CopiesTrial, CopiesWorkload, CpuTime, CpuUse, Histogram, HttpService,
+    CopiesSetting, CopiesTrial, CopiesWorkload, CpuTime, CpuUse, CpusOf, Histogram, HttpService,
     InterruptTime, Invalid, Job, JobHeld, JobWork, LoadLevel, MachineUse, Outcome, Phase, Plan,
     Provenance, Rate, Requirement, RunPlan, Second, ServiceAt, Setting, Share, SideloadPlan,
     StepPlan, Trial, TrialSpec, Verdict, WarmUp, Work, Workload, YieldOutcome, YieldPlan,
@@ -234,6 +234,7 @@ pub(super) fn invalid_trial(pass: u32) -> Trial {
     let reason = Invalid::Steal {
         stolen: Share::ONE,
         bound: Share::ZERO,
+        on: CpusOf::Machine,
     };
     Trial {
         verdict: Verdict::Invalid(vec![reason]),
