@@ -33,6 +33,11 @@ impl Millicores {
         let within = (f64::from(self.0) * pct / 100.0 + 1e-9).floor();
         (within >= 1.0).then_some(Millicores(within as u32))
     }
+
+    /// What a part is of this, in percent.
+    pub fn pct_of(self, part: Millicores) -> f64 {
+        100.0 * f64::from(part.0) / f64::from(self.0.max(1))
+    }
 }
 
 impl fmt::Display for Millicores {
@@ -122,11 +127,20 @@ mod tests {
 
     #[test]
     fn the_least_of_quota_affinity_and_online_counts() {
-        assert_eq!(least(Some(2.0), "0-15", "0-15"), Some((2000, CpuLimit::Quota)));
+        assert_eq!(
+            least(Some(2.0), "0-15", "0-15"),
+            Some((2000, CpuLimit::Quota))
+        );
         assert_eq!(least(Some(0.5), "0", "0-15"), Some((500, CpuLimit::Quota)));
-        assert_eq!(least(Some(2.0), "3", "0-15"), Some((1000, CpuLimit::Affinity)));
+        assert_eq!(
+            least(Some(2.0), "3", "0-15"),
+            Some((1000, CpuLimit::Affinity))
+        );
         assert_eq!(least(None, "0-3", "0-15"), Some((4000, CpuLimit::Affinity)));
-        assert_eq!(least(Some(64.0), "0-15", "0-3"), Some((4000, CpuLimit::Online)));
+        assert_eq!(
+            least(Some(64.0), "0-15", "0-3"),
+            Some((4000, CpuLimit::Online))
+        );
         assert_eq!(least(Some(1.0), "5", "0-3"), None);
     }
 
@@ -146,7 +160,10 @@ mod tests {
         let mut plan = CpuPlan::default();
         assert_eq!(plan.usable(), None);
         plan.service = "0-1".parse().unwrap();
-        assert_eq!((plan.usable(), plan.quota()), (Some(Millicores(2000)), None));
+        assert_eq!(
+            (plan.usable(), plan.quota()),
+            (Some(Millicores(2000)), None)
+        );
         plan.capacity = CpuCapacity::least(Some(Millicores(500)), &plan.service, &plan.service);
         assert_eq!(plan.usable(), Some(Millicores(500)));
         assert_eq!(plan.quota(), plan.usable());

@@ -163,6 +163,22 @@ pub enum Doubt {
         /// What it is at any load, in percent.
         cpu_pct: f64,
     },
+    /// CPU use at low load and at half of the capacity differ by less than their
+    /// intervals, so no threshold follows from it.
+    UnclearCpu {
+        /// At a tenth of the capacity, or the lowest load up to a quarter of it that was
+        /// measured, in percent.
+        at_low_pct: Estimate,
+        /// At half of it.
+        at_half_pct: Estimate,
+    },
+}
+
+impl Doubt {
+    /// Whether no CPU threshold follows from the figures.
+    pub fn leaves_no_threshold(&self) -> bool {
+        matches!(self, Doubt::FlatCpu { .. } | Doubt::UnclearCpu { .. })
+    }
 }
 
 /// A CPU use that was put together with its neighbours', so that the curve of
@@ -411,6 +427,9 @@ pub struct ThresholdFinding {
     /// CPU use in percent at that rate. To keep at least this headroom, act
     /// at the lower end. `None` when the rate is outside the measured range.
     pub cpu_pct: Option<Estimate>,
+    /// The service's own CPU time at that rate, in thousandths of a CPU: what the cgroup of a
+    /// container counts and a HorizontalPodAutoscaler sees. `None` when it is not known.
+    pub own_millicores: Option<Estimate>,
     /// The CPU use in percent that the linear rule predicts: 100 less the headroom.
     pub linear_cpu_pct: f64,
     /// The true headroom in percent that the linear rule's CPU use leaves.

@@ -86,13 +86,13 @@ pub use sideload::{
     SideloadPlan, YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
 };
 pub use sizing::{
-    Autoscaler, CpuFigure, FleetOverTime, FleetStep, FloorFrom, HPA_TOLERANCE, LinearRule,
-    PlannedFrom, Sizing, SizingCaution,
+    Autoscaler, CpuFigure, CpuGauge, FleetOverTime, FleetStep, FloorFrom, HPA_TOLERANCE,
+    HpaBehavior, HpaTarget, LinearRule, PlannedFrom, Sizing, SizingCaution,
 };
 pub use smt::{CopiesWork, LevelWork, NoSpeedup, SmtFinding, SmtPlan, Speedup};
 pub use step::{Slot, StepPlan, SteppedRate};
 pub use trial::{
-    ConnectionUse, Errors, Invalid, InvalidKind, Phase, RunEnd, Second, Setting, Trial,
+    ConnectionUse, CpusOf, Errors, Invalid, InvalidKind, Phase, RunEnd, Second, Setting, Trial,
     TrialSetting, TrialSpec, Verdict, Work,
 };
 pub use units::{

@@ -1,7 +1,7 @@
 //! How many instances a peak needs: made by `study`, shown by `report`.
 //! Names and doc comments go to `docs/schema/plan.schema.json`.
 
-use crate::Estimate;
+use crate::{Estimate, Millicores};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,6 +32,14 @@ pub struct Sizing {
     pub instances: u32,
     /// What each of them then carries at the peak, in requests per second.
     pub rate_at_peak_rps: f64,
+    /// What CPU use in percent is of, in all that is said of an instance here.
+    pub cpu_of: CpuGauge,
+    /// What 100 % of it are, in thousandths of a CPU; `None` where it is not of the
+    /// service's own CPU time. The CPU request of a pod should be this.
+    #[serde(rename = "own_of_millicores")]
+    pub own_of: Option<Millicores>,
+    /// How fast the autoscaler may change the fleet.
+    pub behavior: HpaBehavior,
     /// Its CPU use in percent then.
     pub cpu_at_peak_pct: Option<Estimate>,
     /// What to put into an autoscaler.
@@ -122,11 +130,52 @@ pub struct Autoscaler {
     /// CPU use in percent that must not be exceeded; `None` also where CPU use
     /// is above it without load, so that it tells nothing about load.
     pub target_cpu_pct: Option<f64>,
-    /// The target of a HorizontalPodAutoscaler in whole percent, so that CPU
-    /// use stays within `target_cpu_pct` in spite of its tolerance; `None`
-    /// also where that is below 1 %.
-    #[schemars(range(min = 1, max = 100))]
-    pub hpa_target_pct: Option<u32>,
+    /// The target of a HorizontalPodAutoscaler, so that CPU use stays within
+    /// `target_cpu_pct` in spite of its tolerance; `None` also where that is
+    /// below the least that can be given.
+    pub hpa_target: Option<HpaTarget>,
+    /// CPU use at that rate in percent of the host's CPUs that the service may
+    /// run on, interrupts and others included: for an alarm on a host. `None`
+    /// also for a service under a quota, which has no CPUs of its own.
+    pub host_cpu_pct: Option<Estimate>,
+}
+
+/// The metric target of a HorizontalPodAutoscaler.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "type")]
+pub enum HpaTarget {
+    /// Of a pod's own CPU time, whatever it requests.
+    AverageValue {
+        /// In thousandths of a CPU.
+        millicores: Millicores,
+    },
+    /// Of the share of a pod's CPU request that it uses.
+    AverageUtilization {
+        /// In whole percent.
+        #[schemars(range(min = 1, max = 100))]
+        pct: u32,
+    },
+}
+
+/// What CPU use is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CpuGauge {
+    /// The service's own CPU time, as the cgroup of a container counts it.
+    OwnTime,
+    /// The CPUs that it may run on, by whomever they were used.
+    ServiceCpus,
+}
+
+/// How fast a HorizontalPodAutoscaler may change a fleet: `behavior` of a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct HpaBehavior {
+    /// By how much it may grow within a minute, in percent of itself.
+    #[schemars(range(min = 100))]
+    pub scale_up_pct_per_min: u32,
+    /// For how long it stays as large as was called for, in seconds.
+    #[schemars(range(min = 300, max = 3600))]
+    pub scale_down_window_s: u32,
 }
 
 /// Why the smallest fleet of an autoscaler is as large as it is.

@@ -44,6 +44,8 @@ pub enum NoSpeedup {
     LevelMissing,
     /// The service was not saturated on one thread of each core, or not on both.
     NotSaturated,
+    /// The service's quota ends before its CPUs are full.
+    Quota,
 }
 
 /// What two busy threads of a core do, against one.
@@ -170,6 +172,9 @@ impl CpuPlan {
     ///
     /// Where its CPUs lie on cores in another way, and in which.
     pub fn two_thread_cores(&self) -> Result<u32, NoSpeedup> {
+        if self.quota().is_some() {
+            return Err(NoSpeedup::Quota);
+        }
         let used = || self.cores.iter().map(|core| core.and(&self.service).len());
         let most = self.cores.iter().map(CpuSet::len).max();
         let known = used().sum::<usize>() == self.service.len();

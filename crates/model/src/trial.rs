@@ -309,22 +309,53 @@ pub enum Invalid {
     },
     /// The hypervisor took CPU time.
     Steal {
-        /// As a share of all CPU time.
+        /// As a share of the CPU time of these CPUs.
         #[serde(rename = "stolen_share")]
         stolen: Share,
         /// What it may be.
         #[serde(rename = "bound_share")]
         bound: Share,
+        /// The CPUs that it is a share of; older records were judged by all.
+        #[serde(default)]
+        on: CpusOf,
     },
     /// Other processes used CPU time.
     OtherLoad {
-        /// As a share of all CPU time.
+        /// As a share of the CPU time of these CPUs.
         #[serde(rename = "used_share")]
         used: Share,
         /// What it may be.
         #[serde(rename = "bound_share")]
         bound: Share,
+        /// The CPUs that it is a share of; older records were judged by all.
+        #[serde(default)]
+        on: CpusOf,
     },
+}
+
+/// CPUs that a bound is judged on. A small part of a large machine may be much of
+/// the service's or of the generator's CPUs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CpusOf {
+    /// All CPUs.
+    #[default]
+    Machine,
+    /// Those that the service may run on.
+    Service,
+    /// Those that the load generator is pinned to.
+    Generator,
+}
+
+impl CpusOf {
+    /// In words, after "of the CPU time".
+    fn words(self) -> &'static str {
+        match self {
+            CpusOf::Machine => "",
+            CpusOf::Service => " of the service's CPUs",
+            CpusOf::Generator => " of the generator's CPUs",
+        }
+    }
 }
 
 /// An [`Invalid`] without its figures.
@@ -354,13 +385,15 @@ impl fmt::Display for Invalid {
                 human_duration(*p99),
                 human_duration(*bound)
             ),
-            Invalid::Steal { stolen, bound } => write!(
+            Invalid::Steal { stolen, bound, on } => write!(
                 f,
-                "the hypervisor took {stolen} of the CPU time (bound {bound})"
+                "the hypervisor took {stolen} of the CPU time{} (bound {bound})",
+                on.words()
             ),
-            Invalid::OtherLoad { used, bound } => write!(
+            Invalid::OtherLoad { used, bound, on } => write!(
                 f,
-                "other processes used {used} of the CPU time (bound {bound})"
+                "other processes used {used} of the CPU time{} (bound {bound})",
+                on.words()
             ),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A counter that this kernel does not give is `None`, never 0.
 
-use crate::{CpuSet, CpuTime, Energy, Share};
+use crate::{CpuSet, CpuTime, Energy, Millicores, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -102,6 +102,15 @@ pub struct MachineUse {
     /// The CPUs that the service may run on.
     pub service_cpus: CpuSet,
     pub service_cpu: Option<CpuUse>,
+    /// The quota of the service, where that and not its CPUs is the least of its limits.
+    #[serde(default)]
+    pub service_quota: Option<Millicores>,
+    /// The CPUs that the generator is pinned to, where it is on the service's machine.
+    /// Older records have none.
+    #[serde(default)]
+    pub generator_cpus: CpuSet,
+    #[serde(default)]
+    pub generator_cpu: Option<CpuUse>,
     /// Context switches of the whole machine.
     pub context_switches: Option<u64>,
     pub pressure: Option<Pressure>,
@@ -132,6 +141,15 @@ impl MachineUse {
             ..MachineUse::default()
         }
     }
+
+    /// CPU use of the service's CPUs, by whomever. Of a service under a quota, its own CPU
+    /// time over what the quota allows: it ends there, however idle its CPUs are.
+    pub fn service_share(&self, service: Option<&ServiceUse>) -> Option<Share> {
+        match self.service_quota {
+            Some(quota) => service?.share_of(quota, self.window),
+            None => self.service_cpu.as_ref()?.busy_share(),
+        }
+    }
 }
 
 /// What the service used in a window.
@@ -147,9 +165,37 @@ pub struct ServiceUse {
     pub context_switches: Option<u64>,
 }
 
+impl ServiceUse {
+    /// Its CPU time as a share of what it could use in a window.
+    pub fn share_of(&self, usable: Millicores, window: Duration) -> Option<Share> {
+        Share::of(self.cpu.0, window.mul_f64(usable.cpus()))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn use_of_a_service_under_a_quota_is_its_own() {
+        let s = |n| CpuTime(Duration::from_secs(n));
+        let mut machine = MachineUse::unknown(Duration::from_secs(10));
+        machine.service_cpu = Some(CpuUse {
+            user: s(8),
+            idle: s(12),
+            ..CpuUse::default()
+        });
+        let service = ServiceUse {
+            cpu: s(4),
+            run_delay: None,
+            context_switches: None,
+        };
+        let share = |machine: &MachineUse| machine.service_share(Some(&service));
+        assert_eq!(share(&machine), Share::new(0.4), "of its two CPUs");
+        machine.service_quota = Some(Millicores(500));
+        assert_eq!(share(&machine), Share::new(0.8), "of half a CPU");
+        assert_eq!(machine.service_share(None), None);
+    }
 
     #[test]
     fn steal_is_neither_busy_nor_part_of_the_whole() {

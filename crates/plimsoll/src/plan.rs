@@ -14,10 +14,10 @@ use crate::format::{PlanFormat, choose};
 use crate::load_record::LoadRecord;
 use crate::output::{Output, spare_sources};
 use crate::session::rendered;
-use plimsoll_model::{CapacityFinding, Carried, Doubt, Estimate, Rate};
+use plimsoll_model::{CapacityFinding, Carried, CpuGauge, Doubt, Estimate, Rate};
 use plimsoll_report::Look;
 use plimsoll_report::sizing::{PlanAsked, PlanReport, plan_hpa};
-use plimsoll_study::sizing::{CpuLine, Demand, Request, least, size};
+use plimsoll_study::sizing::{CpuLine, Demand, InstanceCpu, Request, least, size};
 use std::path::Path;
 
 pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
@@ -29,17 +29,29 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
     let demand = demand(args)?;
     let loaded = LoadRecord::open(&args.file, &args.goals)?;
     let capacity = lowest(&loaded)?;
-    let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
-    let is_flat = loaded.findings.doubts.iter().any(is_flat);
-    if is_flat && matches!(format, PlanFormat::Hpa) {
-        return Err(refuse::flat_cpu(&loaded));
+    let of_gauge = |gauge| CpuLine::of(&loaded.plan, &loaded.trials, gauge);
+    let (own, host) = (of_gauge(CpuGauge::OwnTime), of_gauge(CpuGauge::ServiceCpus));
+    let doubts = doubts(&loaded, capacity, own.as_ref());
+    let flat = doubts.iter().find(|doubt| doubt.leaves_no_threshold());
+    if let (Some(doubt), PlanFormat::Hpa) = (flat, format) {
+        return Err(refuse::no_threshold(&loaded, doubt));
     }
-    let line = CpuLine::of(&loaded.plan, &loaded.trials).filter(|_| !is_flat);
-    let cpu = |rate: Rate| -> Option<Estimate> { line.as_ref()?.at(rate) };
+    let is_clear = flat.is_none();
+    let cpus = &loaded.plan.run.cpus;
+    let own_of = own.as_ref().and(cpus.usable());
+    let has_cpus = cpus.quota().is_none();
+    let host_line = host.as_ref().filter(|_| is_clear && has_cpus);
+    let line = own.as_ref().or(host.as_ref()).filter(|_| is_clear);
+    let at = |line: Option<&CpuLine>, rate| -> Option<Estimate> { line?.at(rate) };
+    let (seen, alarm) = (|rate| at(line, rate), |rate| at(host_line, rate));
     let request = Request {
         capacity: Carried::from(capacity),
-        cpu: &cpu,
-        lowest_measured: line.as_ref().and_then(CpuLine::lowest),
+        cpu: InstanceCpu {
+            line: &seen,
+            own_of,
+            host: &alarm,
+        },
+        lowest_measured: line.and_then(CpuLine::lowest),
         demand: &demand,
         failures: args.failures,
         growth_per_minute: args.growth.0,
@@ -59,13 +71,30 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
         },
         capacity,
         goals: loaded.findings.capacity.len(),
-        doubts: &loaded.findings.doubts,
+        doubts: &doubts,
         cpus: loaded.cpus(),
-        cpu_known_to: line.as_ref().and_then(CpuLine::highest),
+        cpu_known_to: line.and_then(CpuLine::highest),
         source: loaded.source(),
     };
     let written = written(&report, format, output.look(file))?;
     output.put(&written, file)
+}
+
+/// What is in doubt about a record, and about the service's own CPU time if that
+/// does not follow the load.
+fn doubts(loaded: &LoadRecord, capacity: &CapacityFinding, own: Option<&CpuLine>) -> Vec<Doubt> {
+    let mut doubts = loaded.findings.doubts.clone();
+    if !doubts.iter().any(Doubt::leaves_no_threshold) {
+        let carried = Carried::from(capacity)
+            .estimate()
+            .map(|carried| carried.value);
+        let carried = carried.and_then(Rate::per_second);
+        doubts.extend(
+            own.zip(carried)
+                .and_then(|(own, carried)| own.flat(carried)),
+        );
+    }
+    doubts
 }
 
 /// The plan in a format; text that looks so.

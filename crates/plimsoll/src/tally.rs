@@ -57,7 +57,7 @@ fn commonest(kinds: &[InvalidKind]) -> Option<InvalidKind> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use plimsoll_model::{CpuTime, Invalid, Setting, Share, TrialSpec};
+    use plimsoll_model::{CpuTime, CpusOf, Invalid, Setting, Share, TrialSpec};
 
     pub(crate) fn trial(phase: Phase, reasons: Vec<Invalid>) -> Trial {
         let spec = TrialSpec::blank(phase, Setting::Idle, Duration::from_secs(1));
@@ -73,6 +73,7 @@ pub(crate) mod tests {
         Invalid::Steal {
             stolen: Share::ONE,
             bound: Share::ZERO,
+            on: CpusOf::Machine,
         }
     }
 

@@ -1,9 +1,9 @@
 //! What is odd about the figures themselves, in a sentence each with the way out.
 
-use crate::number::{self, per_second, time_us};
+use crate::number::{self, Written, per_second, time_us};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use plimsoll_model::{Doubt, Goal};
+use plimsoll_model::{Doubt, Estimate, Goal};
 
 /// More loads than these are for programs.
 const MOST_SCATTERED_SHOWN: usize = 3;
@@ -85,6 +85,10 @@ fn sentence(doubt: &Doubt) -> String {
         Doubt::CpuTimeVaries { by_pct } => cpu_time_varies(by_pct),
         Doubt::RisesLate { goal } => rises_late(goal),
         Doubt::FlatCpu { cpu_pct } => flat_cpu(cpu_pct),
+        Doubt::UnclearCpu {
+            at_low_pct,
+            at_half_pct,
+        } => unclear_cpu(at_low_pct, at_half_pct),
     }
 }
 
@@ -182,10 +186,28 @@ fn rises_late(goal: Goal) -> String {
     )
 }
 
+/// Why a doubt leaves no CPU threshold.
+pub fn no_threshold(doubt: &Doubt) -> &'static str {
+    match doubt {
+        Doubt::UnclearCpu { .. } => "CPU use at low and at half load cannot be told apart",
+        _ => "CPU use hardly depends on the load",
+    }
+}
+
 fn flat_cpu(cpu_pct: f64) -> String {
     let cpu = number::pct(cpu_pct);
     format!(
-        "There is no scale-out threshold: CPU use hardly depends on the load, it is {cpu} % at any \
-         headroom. The service polls, or the figure is of something else."
+        "There is no scale-out threshold: CPU use hardly depends on the load, it is {cpu} % over \
+         much of it. The service polls, or the figure is of something else."
+    )
+}
+
+fn unclear_cpu(low: Estimate, half: Estimate) -> String {
+    let pct = |cpu: Estimate| Written::pct(cpu).with_ends(" %");
+    format!(
+        "There is no scale-out threshold: CPU use at low and at half load, {} and {}, cannot be told \
+         apart. Sweep again for longer, without --quick.",
+        pct(low),
+        pct(half)
     )
 }

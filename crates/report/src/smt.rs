@@ -121,6 +121,9 @@ fn unknown(context: &Context<'_>, why: NoSpeedup) -> Option<String> {
         1 => return Some("One thread per core here: CPU use needs no correction for SMT.".into()),
         n => n,
     };
+    if why == NoSpeedup::Quota {
+        return None;
+    }
     if why == NoSpeedup::OneThreadUsed {
         return Some(
             "Only one thread of each core is used here: CPU use needs no correction for SMT, as \
@@ -170,6 +173,7 @@ fn way_out(context: &Context<'_>, why: NoSpeedup) -> String {
         NoSpeedup::OneThreadPerCore
         | NoSpeedup::OneThreadUsed
         | NoSpeedup::CoresUnknown
+        | NoSpeedup::Quota
         | NoSpeedup::NotOurs
         | NoSpeedup::MoreThanTwoThreads => String::new(),
     }

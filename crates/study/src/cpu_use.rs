@@ -4,7 +4,7 @@
 
 use crate::curve::Curve;
 use crate::{at_rates, levels};
-use plimsoll_model::{Estimate, Plan, Rate, Share, Trial};
+use plimsoll_model::{CpuGauge, Estimate, Plan, Rate, Share, Trial};
 
 /// Rates that differ by less than this factor count as equal: the achieved rate is
 /// within a few percent of the offered one.
@@ -58,7 +58,24 @@ pub(crate) fn with_cpu<'a>(
     plan: &'a Plan,
     trials: &'a [Trial],
 ) -> impl Iterator<Item = (&'a Trial, Share)> {
-    at_rates(trials).filter_map(|t| Some((t, levels::cpu_share(&plan.run.cpus, t)?)))
+    with_gauge(plan, trials, CpuGauge::ServiceCpus)
+}
+
+/// Valid trials in which CPU use could be read by this gauge.
+pub(crate) fn with_gauge<'a>(
+    plan: &'a Plan,
+    trials: &'a [Trial],
+    gauge: CpuGauge,
+) -> impl Iterator<Item = (&'a Trial, Share)> {
+    at_rates(trials).filter_map(move |t| Some((t, share(plan, t, gauge)?)))
+}
+
+/// CPU use within a trial.
+pub(crate) fn share(plan: &Plan, trial: &Trial, gauge: CpuGauge) -> Option<Share> {
+    match gauge {
+        CpuGauge::OwnTime => levels::own_share(plan, trial),
+        CpuGauge::ServiceCpus => levels::cpu_share(&plan.run.cpus, trial),
+    }
 }
 
 /// The mean CPU use in percent, weighted by measuring time.
@@ -72,11 +89,12 @@ fn mean_pct<'a>(trials: impl Iterator<Item = (&'a Trial, Share)>) -> Option<f64>
 
 /// The only rate at which CPU use was read, with what it was in percent;
 /// `None` where there are several rates, or none.
-pub(crate) fn only(plan: &Plan, trials: &[Trial]) -> Option<(Rate, f64)> {
-    let (first, _) = with_cpu(plan, trials).next()?;
+pub(crate) fn only(plan: &Plan, trials: &[Trial], gauge: CpuGauge) -> Option<(Rate, f64)> {
+    let read = || with_gauge(plan, trials, gauge);
+    let (first, _) = read().next()?;
     let rate = first.asked();
-    let alone = with_cpu(plan, trials).all(|(t, _)| is_near(t.asked().get(), rate.get()));
-    let pct = mean_pct(with_cpu(plan, trials));
+    let alone = read().all(|(t, _)| is_near(t.asked().get(), rate.get()));
+    let pct = mean_pct(read());
     pct.filter(|_| alone && rate > Rate::ZERO)
         .map(|pct| (rate, pct))
 }

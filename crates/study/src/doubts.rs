@@ -1,14 +1,12 @@
 //! Implausible figures: rows of a table that contradict each other or are in
-//! another unit, and a CPU use that does not depend on load.
+//! another unit.
 //!
 //! This module corrects nothing: findings from implausible figures stand, and the
 //! user can check the figures.
 
 use crate::connections;
 use crate::levels::Level;
-use plimsoll_model::{
-    CapacityFinding, Doubt, GivenLatency, Plan, Rate, ThresholdFinding, Trial, Workload,
-};
+use plimsoll_model::{CapacityFinding, Doubt, GivenLatency, Plan, Rate, Trial, Workload};
 use std::time::Duration;
 
 /// Rows at one load that differ by this factor or more do not differ by chance:
@@ -23,21 +21,12 @@ const FASTER: f64 = 5.0;
 /// several microseconds together.
 const LEAST_LATENCY: Duration = Duration::from_micros(10);
 
-/// CPU uses this close, in points, are the same to an autoscaler: its
-/// metric is averaged over instances and over a minute or more.
-const SAME_POINTS: f64 = 5.0;
-
-/// Beyond this ratio CPU use follows the load, however small it is: a service
-/// with one thread on a machine with many CPUs.
-const FOLLOWS: f64 = 1.25;
-
 pub(crate) fn of(
     plan: &Plan,
     trials: &[Trial],
     rated: Option<Rate>,
     levels: &[Level],
     capacity: &[CapacityFinding],
-    thresholds: &[ThresholdFinding],
 ) -> Vec<Doubt> {
     let rows: &[GivenLatency] = match &plan.workload {
         Workload::Imported(table) => &table.latencies,
@@ -54,7 +43,6 @@ pub(crate) fn of(
         out.extend(faster_beyond(&measured.collect::<Vec<_>>()));
     }
     out.extend(connections::doubts(plan, trials, rated));
-    out.extend(flat(thresholds));
     out
 }
 
@@ -120,17 +108,6 @@ fn kept_beyond(capacity: &CapacityFinding, rows: &[GivenLatency]) -> Option<Doub
     })
 }
 
-/// CPU use is the same whatever part of the capacity is in use, as of a service that
-/// polls.
-fn flat(thresholds: &[ThresholdFinding]) -> Option<Doubt> {
-    let cpu = thresholds.iter().filter_map(|row| Some(row.cpu_pct?.value));
-    let cpu: Vec<f64> = cpu.collect();
-    let least = cpu.iter().copied().reduce(f64::min)?;
-    let most = cpu.iter().copied().reduce(f64::max)?;
-    let is_flat = cpu.len() > 1 && most - least < SAME_POINTS && most < FOLLOWS * least;
-    is_flat.then_some(Doubt::FlatCpu { cpu_pct: most })
-}
-
 fn us(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
@@ -138,7 +115,6 @@ fn us(time: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::Estimate;
 
     #[test]
     fn a_level_that_is_many_times_as_fast_as_one_with_less_load_is_doubted() {
@@ -155,29 +131,6 @@ mod tests {
             fast_p99_us: 3_600.0,
         };
         assert_eq!(found, Some(expected));
-    }
-
-    #[test]
-    fn cpu_use_of_a_poller_is_flat_and_that_of_one_thread_on_many_cpus_is_not() {
-        let of = |cpu: [f64; 3]| {
-            let row = |(headroom_pct, cpu): (f64, f64)| ThresholdFinding {
-                headroom_pct,
-                rate_rps: 0.0,
-                cpu_pct: Some(Estimate::alone(cpu)),
-                linear_cpu_pct: 100.0 - headroom_pct,
-                linear_headroom_pct: None,
-                linear_error_points: None,
-            };
-            let rows: Vec<_> = [10.0, 30.0, 50.0].into_iter().zip(cpu).map(row).collect();
-            flat(&rows)
-        };
-        assert_eq!(
-            of([99.9, 99.4, 98.0]),
-            Some(Doubt::FlatCpu { cpu_pct: 99.9 })
-        );
-        for rises in [[90.0, 70.0, 50.0], [99.0, 97.0, 93.0], [1.4, 1.1, 0.8]] {
-            assert_eq!(of(rises), None, "{rises:?}");
-        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use plimsoll_model::{
     CpuPlan, CpuTime, Errors, GivenLatency, Histogram, Invalid, LatencySummary, LevelFinding,
-    LoadLevel, Phase, Plan, RatedRate, Share, SlipSummary, Trial, Workload,
+    LoadLevel, Phase, Plan, RatedRate, ServiceAt, Share, SlipSummary, Trial, Workload,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -61,14 +61,27 @@ fn by_level(trials: &[Trial]) -> BTreeMap<LoadLevel, Vec<&Trial>> {
     groups
 }
 
+/// The service's own CPU time within a trial as a share of what it can use: what
+/// the cgroup of its container counts. `None` where it was not measured.
+pub(crate) fn own_share(plan: &Plan, trial: &Trial) -> Option<Share> {
+    // Of a host through node_exporter there is nothing but the host's time.
+    let is_node = matches!(&plan.workload, Workload::Http(http)
+        if matches!(http.service, ServiceAt::NodeMetrics(_)));
+    let service = trial.service.as_ref().filter(|_| !is_node)?;
+    service.share_of(plan.run.cpus.usable()?, trial.machine.window)
+}
+
 /// CPU use of the service's CPUs within a trial, with the generator's own
 /// time on those CPUs taken out; `None` where the service's CPUs cannot be
-/// seen, as for a server elsewhere.
+/// seen, as for a server elsewhere. Of a service under a quota, its own.
 ///
 /// What the generator uses on CPUs that it shares with the service is spread
 /// evenly over the CPUs it is pinned to.
 pub(crate) fn cpu_share<S, O>(cpus: &CpuPlan, trial: &Trial<S, O>) -> Option<Share> {
     let machine = &trial.machine;
+    if machine.service_quota.is_some() {
+        return machine.service_share(trial.service.as_ref());
+    }
     let cpu = machine.service_cpu.as_ref()?;
     let available = cpu.total().since(cpu.steal);
     let generator = &cpus.generator;
@@ -245,7 +258,9 @@ fn slip_summary(h: &Histogram) -> Option<SlipSummary> {
 mod tests {
     use super::*;
     use crate::testing::{plan, trial_at};
-    use plimsoll_model::{CpuUse, Verdict};
+    use plimsoll_model::{
+        CpuCapacity, CpuSet, CpuUse, CpusOf, HttpService, Millicores, ServiceUse, Verdict,
+    };
 
     #[test]
     fn trials_of_a_level_are_merged_and_invalid_ones_only_counted() {
@@ -253,6 +268,7 @@ mod tests {
         let steal = Invalid::Steal {
             stolen: Share::ONE,
             bound: Share::ZERO,
+            on: CpusOf::Machine,
         };
         disturbed.verdict = Verdict::Invalid(vec![steal]);
         let trials = [
@@ -282,6 +298,36 @@ mod tests {
         assert_eq!(rows[0].row.latency_us, None);
         assert_eq!(rows[0].row.cpu_pct, None);
         assert!((rows[0].row.offered_rps - 500.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn cpu_use_of_a_service_is_its_own_time_over_what_it_can_use() {
+        let mut plan = plan();
+        let cpus: CpuSet = "0-3".parse().unwrap();
+        plan.run.cpus.service = cpus.clone();
+        let mut trial = trial_at(50.0, 500, 0.3, 1000.0);
+        let uses = |plan: &Plan, trial: &Trial| {
+            let host = cpu_share(&plan.run.cpus, trial).unwrap().get();
+            (host, own_share(plan, trial).map(Share::get))
+        };
+        assert_eq!(uses(&plan, &trial), (0.3, None));
+        trial.service = Some(ServiceUse {
+            cpu: CpuTime(Duration::from_secs(10)),
+            run_delay: None,
+            context_switches: None,
+        });
+        assert_eq!(
+            uses(&plan, &trial),
+            (0.3, Some(0.25)),
+            "10 s of four CPUs for 10 s"
+        );
+        plan.run.cpus.capacity = CpuCapacity::least(Some(Millicores(2000)), &cpus, &cpus);
+        trial.machine.service_quota = plan.run.cpus.quota();
+        assert_eq!(uses(&plan, &trial), (0.5, Some(0.5)), "of its quota of two");
+        let mut http = HttpService::get("http://127.0.0.1/", 1, Duration::from_secs(1));
+        http.service = ServiceAt::NodeMetrics("http://127.0.0.1:9100/metrics".to_owned());
+        plan.workload = Workload::Http(http);
+        assert_eq!(own_share(&plan, &trial), None, "all of the host's time");
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod direction;
 mod doubts;
 mod drift;
 pub mod evidence;
+mod flat;
 mod headroom;
 mod hints;
 pub mod isotonic;
@@ -51,7 +52,7 @@ pub use drift::rises_late;
 use carried::trial_is_carried;
 use curve::{Curve, CurveTrial};
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, CapacityStatus, Doubt, Estimate, Findings, Phase, Plan,
+    CapacityFinding, CapacityNote, CapacityStatus, CpuGauge, Estimate, Findings, Phase, Plan,
     PooledCpu, Rate, RatedRate, Setting, Share, Trial, Workload,
 };
 
@@ -70,19 +71,20 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     }
     let headroom = headroom::headroom(&levels, curve.as_ref(), rated.as_ref());
     let of = carried_at_most(&capacity, curve.as_ref(), rated.as_ref());
-    let thresholds = curve.as_ref().zip(of);
-    let thresholds = thresholds.map_or_else(Vec::new, |(c, of)| thresholds::thresholds(c, of));
+    let line = curve.as_ref().zip(of);
+    let flat = line.and_then(|(curve, of)| flat::doubt(&|rate| curve.cpu_pct_at(rate), of.value));
+    let own = gauge_curve(plan, trials, CpuGauge::OwnTime).zip(plan.run.cpus.usable());
+    let own = own.as_ref().map(|(curve, usable)| (curve, *usable));
+    let thresholds = line
+        .filter(|_| flat.is_none())
+        .map_or_else(Vec::new, |(c, of)| thresholds::thresholds(c, own, of));
     let rate = rated.as_ref().and_then(|r| Rate::per_second(r.rate_rps));
-    let mut doubts = doubts::of(plan, trials, rate, &levels, &capacity, &thresholds);
+    let mut doubts = doubts::of(plan, trials, rate, &levels, &capacity);
+    doubts.extend(flat);
     doubts.extend(drift::doubts(plan, trials, &asked, &capacity));
-    let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
-    let thresholds = match doubts.iter().any(is_flat) {
-        true => Vec::new(),
-        false => thresholds,
-    };
     let carried: Vec<&Trial> = at_rates(trials).filter(|t| trial_is_carried(t)).collect();
     Findings {
-        idle_cpu_pct: idle_cpu_pct(plan, trials),
+        idle_cpu_pct: idle_cpu_pct(plan, trials, CpuGauge::ServiceCpus),
         light_load: asked.light_load().cloned(),
         cpu_pooled: cpu_pooled(plan, curve.as_ref()),
         doubts,
@@ -157,7 +159,12 @@ fn at_rates(trials: &[Trial]) -> impl Iterator<Item = &Trial> {
 
 /// Work against CPU use, over all valid trials in which CPU use could be read.
 fn trials_curve(plan: &Plan, trials: &[Trial]) -> Option<Curve> {
-    curve_through(plan, cpu_use::with_cpu(plan, trials))
+    gauge_curve(plan, trials, CpuGauge::ServiceCpus)
+}
+
+/// The same by a gauge.
+fn gauge_curve(plan: &Plan, trials: &[Trial], gauge: CpuGauge) -> Option<Curve> {
+    curve_through(plan, cpu_use::with_gauge(plan, trials, gauge))
 }
 
 /// The curve through these trials, each with its CPU use.
@@ -185,11 +192,11 @@ fn curve_through<'a>(
     Curve::of(&points, plan.run.seed)
 }
 
-fn idle_cpu_pct(plan: &Plan, trials: &[Trial]) -> Option<f64> {
+fn idle_cpu_pct(plan: &Plan, trials: &[Trial], gauge: CpuGauge) -> Option<f64> {
     let idle = trials
         .iter()
         .rfind(|t| t.spec.phase == Phase::Idle && t.verdict.is_valid())?;
-    levels::cpu_share(&plan.run.cpus, idle).map(|share| share.pct())
+    cpu_use::share(plan, idle, gauge).map(Share::pct)
 }
 
 #[cfg(test)]

@@ -156,7 +156,7 @@ fn table_reaches_the_end<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]
 mod tests {
     use super::*;
     use crate::testing::{calibration_trial, plan};
-    use plimsoll_model::{CpuTime, Share};
+    use plimsoll_model::{CpuTime, CpusOf, Share};
 
     #[test]
     fn the_highest_throughput_counts_not_the_last() {
@@ -176,6 +176,7 @@ mod tests {
         disturbed.verdict = Verdict::Invalid(vec![Invalid::OtherLoad {
             used: Share::ONE,
             bound: Share::ZERO,
+            on: CpusOf::Machine,
         }]);
         disturbed.spec.attempt = 1;
         let level = |achieved| {

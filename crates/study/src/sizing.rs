@@ -27,9 +27,11 @@
 //! (`target`).
 
 mod autoscale;
+mod behavior;
 mod cautions;
 mod cpu_line;
 mod error;
+mod instance_cpu;
 mod linear;
 mod target;
 mod traffic;
@@ -39,6 +41,7 @@ mod tests;
 
 pub use cpu_line::CpuLine;
 pub use error::SizingError;
+pub use instance_cpu::{CpuOfRate, InstanceCpu};
 pub use traffic::Traffic;
 
 use autoscale::Fleet;
@@ -81,9 +84,8 @@ pub struct Request<'a> {
     /// lower end is planned with, its value where there is none; the highest
     /// rate that was tried, where that still kept the goal.
     pub capacity: Carried,
-    /// CPU use of an instance in percent at a rate: never falls; `None` where
-    /// it was not measured.
-    pub cpu: &'a dyn Fn(Rate) -> Option<Estimate>,
+    /// CPU use of an instance.
+    pub cpu: InstanceCpu<'a>,
     /// The lowest rate at which CPU use was measured; what `cpu` gives below
     /// is in doubt.
     pub lowest_measured: Option<Rate>,
@@ -157,7 +159,10 @@ pub fn size(request: &Request<'_>) -> Result<Sizing, SizingError> {
         least_instances: least,
         instances,
         rate_at_peak_rps: rate_at_peak.get(),
-        cpu_at_peak_pct: (request.cpu)(rate_at_peak),
+        cpu_of: request.cpu.gauge(),
+        own_of: request.cpu.own_of,
+        behavior: behavior::behavior(request.growth_per_minute, request.ready_in),
+        cpu_at_peak_pct: request.cpu.at(rate_at_peak),
         cautions: cautions::of(
             request,
             &fleet,

@@ -11,7 +11,7 @@
 //! use at saturation nor the curve below it, so the comparison uses neither for it.
 
 use crate::curve::{Curve, Line};
-use plimsoll_model::{Estimate, ThresholdFinding};
+use plimsoll_model::{Estimate, Millicores, ThresholdFinding};
 
 /// The headrooms of the table, in percent of the capacity.
 pub(crate) const HEADROOMS_PCT: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 50.0];
@@ -24,21 +24,14 @@ pub(crate) const HEADROOMS_PCT: [f64; 5] = [10.0, 20.0, 30.0, 40.0, 50.0];
 /// squares (MOVER: Zou and Donner, Statistics in Medicine 27, 2008). Where the
 /// capacity lacks an end, or has it outside of what was measured, so do the
 /// figures.
-pub(crate) fn thresholds(curve: &Curve, capacity_rps: Estimate) -> Vec<ThresholdFinding> {
-    let combined = |figure: &dyn Fn(&Line, f64) -> Option<f64>| {
-        let of_curve = curve.estimate(|line| figure(line, capacity_rps.value))?;
-        let value = of_curve.value;
-        let at = |capacity: f64| figure(curve.line(), capacity);
-        // All figures rise with the capacity, so ends belong together.
-        let reach = |capacity: Option<f64>, end: Option<f64>| {
-            Some((value - at(capacity?)?).hypot(value - end?))
-        };
-        Some(Estimate {
-            value,
-            low: reach(capacity_rps.low, of_curve.low).map(|reach| value - reach),
-            high: reach(capacity_rps.high, of_curve.high).map(|reach| value + reach),
-        })
-    };
+///
+/// `own` is the curve of the service's own CPU time, in percent of what it can use.
+pub(crate) fn thresholds(
+    curve: &Curve,
+    own: Option<(&Curve, Millicores)>,
+    capacity_rps: Estimate,
+) -> Vec<ThresholdFinding> {
+    let combined = |figure: &Figure<'_>| combined(curve, capacity_rps, figure);
     let row = |headroom_pct: f64| {
         let used = 1.0 - headroom_pct / 100.0;
         let linear_cpu_pct = 100.0 * used;
@@ -49,18 +42,46 @@ pub(crate) fn thresholds(curve: &Curve, capacity_rps: Estimate) -> Vec<Threshold
         ThresholdFinding {
             headroom_pct,
             rate_rps: used * capacity_rps.value,
-            // Beyond the end of the line CPU use is at least that of its end.
-            cpu_pct: combined(&|line, capacity| {
-                line.cpu_pct_at((used * capacity).min(line.max_rate_rps()))
-            })
-            .filter(|_| curve.line().cpu_pct_at(used * capacity_rps.value).is_some())
-            .map(|cpu| cpu.map_rising(|pct| pct.clamp(0.0, 100.0))),
+            cpu_pct: cpu_pct(curve, used, capacity_rps),
+            own_millicores: own.and_then(|(own, usable)| {
+                let own = cpu_pct(own, used, capacity_rps)?;
+                Some(own.map_rising(|pct| pct / 100.0 * f64::from(usable.0)))
+            }),
             linear_cpu_pct,
             linear_headroom_pct: combined(&left),
             linear_error_points: combined(&|line, c| Some(left(line, c)? - headroom_pct)),
         }
     };
     ordered(HEADROOMS_PCT.map(row).to_vec())
+}
+
+/// A figure of a line and a capacity.
+type Figure<'a> = dyn Fn(&Line, f64) -> Option<f64> + 'a;
+
+/// A figure with its interval, from those of the curve and of the capacity.
+fn combined(curve: &Curve, capacity_rps: Estimate, figure: &Figure<'_>) -> Option<Estimate> {
+    let of_curve = curve.estimate(|line| figure(line, capacity_rps.value))?;
+    let value = of_curve.value;
+    let at = |capacity: f64| figure(curve.line(), capacity);
+    // All figures rise with the capacity, so ends belong together.
+    let reach = |capacity: Option<f64>, end: Option<f64>| {
+        Some((value - at(capacity?)?).hypot(value - end?))
+    };
+    Some(Estimate {
+        value,
+        low: reach(capacity_rps.low, of_curve.low).map(|reach| value - reach),
+        high: reach(capacity_rps.high, of_curve.high).map(|reach| value + reach),
+    })
+}
+
+/// CPU use in percent at this share of a capacity. Beyond the end of the line it
+/// is at least that of its end.
+fn cpu_pct(curve: &Curve, used: f64, capacity_rps: Estimate) -> Option<Estimate> {
+    curve.line().cpu_pct_at(used * capacity_rps.value)?;
+    let within =
+        |line: &Line, capacity: f64| line.cpu_pct_at((used * capacity).min(line.max_rate_rps()));
+    let cpu = combined(curve, capacity_rps, &within)?;
+    Some(cpu.map_rising(|pct| pct.clamp(0.0, 100.0)))
 }
 
 /// Makes the rows consistent: if 20 % are free, so are 10 %. Ends that were

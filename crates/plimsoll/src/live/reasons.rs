@@ -48,7 +48,7 @@ fn with_bound(reason: &Invalid) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::Share;
+    use plimsoll_model::{CpusOf, Share};
     use std::time::Duration;
 
     #[test]
@@ -62,6 +62,7 @@ mod tests {
             Invalid::OtherLoad {
                 used: share(0.669),
                 bound: share(0.05),
+                on: CpusOf::Machine,
             },
         ];
         let with_bounds = "generator late by 12ms (bound 1ms), \

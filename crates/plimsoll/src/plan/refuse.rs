@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::load_record::LoadRecord;
 use crate::tally::tally;
-use plimsoll_model::{CapacityFinding, CapacityNote, Trial, counted};
+use plimsoll_model::{CapacityFinding, CapacityNote, Doubt, Trial, counted};
 use plimsoll_report::reason;
 use plimsoll_report::sizing::PlanReport;
 
@@ -74,9 +74,10 @@ pub(super) fn no_goal(loaded: &LoadRecord) -> Failure {
     ))
 }
 
-pub(super) fn flat_cpu(loaded: &LoadRecord) -> Failure {
+pub(super) fn no_threshold(loaded: &LoadRecord, doubt: &Doubt) -> Failure {
     Failure::Mistake(format!(
-        "CPU use hardly depends on the load in {}, so there is no CPU target to give Kubernetes; scale on requests per second instead, by the plan as text",
+        "{} in {}, so there is no CPU target to give Kubernetes; scale on requests per second instead, by the plan as text",
+        plimsoll_report::sizing::no_threshold(doubt),
         loaded.file.display()
     ))
 }

@@ -63,7 +63,7 @@ fn every_schema() -> Vec<(String, Value)> {
             "plan",
             "Plimsoll's plan of a fleet",
             "What `plimsoll plan` says as JSON.",
-            &[("plan", 3, &Envelope::<sizing::Body>::json_schema)],
+            &[("plan", 4, &Envelope::<sizing::Body>::json_schema)],
         ),
         schema(
             "selftest",

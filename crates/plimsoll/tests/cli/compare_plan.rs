@@ -229,7 +229,7 @@ fn a_table_that_ends_before_the_goal_does_is_planned_with_its_highest_rate() {
     assert!((number(&sizing["cost_per_hour"]) - 3.74).abs() < 1e-9);
     let auto = &sizing["autoscaler"];
     let target = number(&auto["target_cpu_pct"]);
-    let hpa = number(&auto["hpa_target_pct"]);
+    let hpa = number(&auto["hpa_target"]["pct"]);
     // 409,438 a second lie between the rows of 60 % and 70 %.
     assert!((60.0..70.0).contains(&target), "{auto}");
     assert!(hpa <= target / 1.1, "{auto}");

@@ -23,6 +23,7 @@ mod live;
 mod nginx;
 mod node_exporter;
 mod pty;
+mod quota;
 mod restart;
 mod selftest;
 mod service;

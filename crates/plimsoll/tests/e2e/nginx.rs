@@ -90,6 +90,18 @@ impl Nginx {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
+    /// The master and its worker.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        let master = self.process.id();
+        let found = Command::new("pgrep")
+            .args(["-P", &master.to_string()])
+            .output()
+            .unwrap();
+        let workers = String::from_utf8(found.stdout).unwrap();
+        let workers = workers.lines().map(|pid| pid.parse().unwrap());
+        [master].into_iter().chain(workers).collect()
+    }
+
     /// Ends it at once, in the middle of whatever it does.
     pub(crate) fn kill(&mut self) {
         // The master alone would leave its worker behind, and one that runs

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Format;
 use crate::tests::shown::{Schema, as_text, is_snapshot, shown};
-use plimsoll_model::{Estimate, Invalid, Share};
+use plimsoll_model::{CpusOf, Estimate, Invalid, Share};
 use serde_json::json;
 
 fn selftest() -> Selftest {
@@ -64,6 +64,7 @@ fn steal() -> Invalid {
     Invalid::Steal {
         stolen: Share::new(0.05).unwrap(),
         bound: Share::new(0.02).unwrap(),
+        on: CpusOf::Machine,
     }
 }
 

@@ -1,11 +1,13 @@
 //! How many instances, and when to add one: for a terminal, for programs
 //! (`docs/schema/plan.schema.json`) and for Kubernetes.
 
+mod consumers;
 mod doubt;
 mod hpa;
 mod linear;
 mod over_time;
 
+pub use crate::doubts::no_threshold;
 pub use hpa::plan_hpa;
 
 use crate::capacity::{Subject, carries};
@@ -17,12 +19,13 @@ use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::{Ink, Paint};
 use linear::{linear_ink, linear_rule};
 use plimsoll_model::{
-    Autoscaler, CapacityFinding, Carried, Doubt, Estimate, HPA_TOLERANCE, PlannedFrom, Rate, Sizing,
+    Autoscaler, CapacityFinding, Carried, CpuCapacity, Doubt, Estimate, HPA_TOLERANCE, PlannedFrom,
+    Rate, Sizing,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
-const SCHEMA_VERSION: u32 = 3;
+const SCHEMA_VERSION: u32 = 4;
 
 #[derive(Debug, Clone, Copy)]
 pub struct PlanReport<'a> {
@@ -64,6 +67,8 @@ pub struct Body<'a> {
     /// The CPUs that one instance was measured on.
     #[schemars(range(min = 1))]
     cpus: Option<u32>,
+    /// How many of them it could use at once; `None` where that is not known.
+    cpu_capacity: Option<CpuCapacity>,
     asked: PlanAsked,
     /// What one instance carries.
     capacity: &'a CapacityFinding,
@@ -98,6 +103,7 @@ pub fn document<'a>(report: &PlanReport<'a>) -> Document<'a> {
         file,
         workload: report.source.workload(),
         cpus: report.cpus,
+        cpu_capacity: report.cpu_capacity(),
         asked: report.asked,
         capacity: report.capacity,
         doubts: report.doubts,
@@ -118,6 +124,7 @@ fn answers(report: &PlanReport<'_>) -> Vec<Sentence> {
         Ink::Plain.says(at_peak(report)),
         Ink::Green.says(autoscaler(report)),
     ]);
+    out.extend(consumers::sentences(report));
     let floor = doubt::floor(&sizing.autoscaler);
     out.extend(floor.map(|why| Ink::Plain.says(why)));
     let cautions = doubt::cautions(&sizing.cautions, sizing.least_instances);
@@ -212,6 +219,10 @@ impl PlanReport<'_> {
     fn subject(&self) -> Subject {
         Subject::of(&self.source.plan.workload)
     }
+
+    fn cpu_capacity(&self) -> Option<CpuCapacity> {
+        self.source.plan.run.cpus.capacity
+    }
 }
 
 /// All that a plan says of CPU use is written here, so that it says the same everywhere.
@@ -220,9 +231,11 @@ fn cpu_use(report: &PlanReport<'_>, cpu: Estimate) -> String {
 }
 
 fn no_cpu(report: &PlanReport<'_>) -> String {
-    let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
+    let leaves_none = |doubt: &&Doubt| doubt.leaves_no_threshold();
+    if let Some(doubt) = report.doubts.iter().find(leaves_none) {
+        return doubts::no_threshold(doubt).to_owned();
+    }
     match report.cpu_known_to {
-        _ if report.doubts.iter().any(is_flat) => "CPU use hardly depends on the load".to_owned(),
         Some(most) => format!("CPU use is known up to {} only", per_second(most.get())),
         None => "no valid trial has CPU use".to_owned(),
     }
@@ -276,11 +289,12 @@ fn act(auto: &Autoscaler, sign: &str) -> String {
 
 fn tolerance(report: &PlanReport<'_>) -> String {
     let percent = number::trimmed_pct(100.0 * HPA_TOLERANCE);
-    match report.sizing.autoscaler.hpa_target_pct {
+    match report.sizing.autoscaler.hpa_target {
         Some(target) => format!(
-            " A HorizontalPodAutoscaler acts {percent} % above its target, so its target is {target} %."
+            " A HorizontalPodAutoscaler acts {percent} % above its target, so its target is {}.",
+            consumers::target(target)
         ),
-        None => " That is too little for a target in whole percent.".to_owned(),
+        None => " That is too little for a target.".to_owned(),
     }
 }
 

@@ -25,7 +25,8 @@ pub(super) fn table(findings: &Findings) -> Table {
             "Scale-out threshold (CPU %) by headroom, the part of {of} left free"
         )),
         hint: Some(
-            "Act at: below this CPU use the headroom is certain. Linear: the threshold of the rule \
+            "Act at: below this CPU use the headroom is certain; own time is the same of the service's \
+             own CPU time, which a HorizontalPodAutoscaler sees. Linear: the threshold of the rule \
              \"80 % CPU use leaves 20 %\", and the headroom that it really leaves.",
         ),
         ..Table::of(columns(&findings.thresholds))
@@ -46,6 +47,7 @@ fn columns(rows: &[ThresholdFinding]) -> Vec<Column> {
     let has_low = rows
         .iter()
         .any(|row| row.cpu_pct.is_some_and(|c| c.low.is_some()));
+    let has_own = rows.iter().any(|row| row.own_millicores.is_some());
     let has_left = rows.iter().any(|row| left_ends(row).is_some());
     let value_rank = if has_low { 2 } else { 0 };
     let columns = [
@@ -62,12 +64,21 @@ fn columns(rows: &[ThresholdFinding]) -> Vec<Column> {
             let ends = |r: &ThresholdFinding| cpu(r)?.ends();
             of.ranked("interval", "%", 3, |r| known(ends(r), text))
         }),
+        has_own.then(|| {
+            let own = |r: &ThresholdFinding| r.own_millicores.map(own_least);
+            of.ranked("own time", "mCPU", 4, |r| known(own(r), text))
+        }),
         Some(of.ranked("linear", "CPU %", 1, |r| number::pct(r.linear_cpu_pct))),
         Some(of.ranked("leaves", "%", 1, |r| known(left(r), |left| left.value))),
         has_left.then(|| of.ranked("interval", "%", 5, |r| known(left_ends(r), text))),
         Some(of.ranked("error", "points", 4, |r| error(r))),
     ];
     columns.into_iter().flatten().collect()
+}
+
+/// The lower end, as for the CPU use to act at.
+fn own_least(millicores: Estimate) -> String {
+    number::grouped(millicores.low.unwrap_or(millicores.value).floor(), 0)
 }
 
 /// The interval of what the linear rule leaves. Below minus 100 the load is
@@ -118,8 +129,7 @@ pub(super) fn usual(rows: &[ThresholdFinding]) -> Option<&ThresholdFinding> {
 pub(super) fn sentence(subject: Subject, findings: &Findings) -> Option<Sentence> {
     let of = Written::rate(findings.thresholds_of_rps?).value;
     // Said where the figures are doubted.
-    let is_flat = |doubt: &Doubt| matches!(doubt, Doubt::FlatCpu { .. });
-    if findings.doubts.iter().any(is_flat) {
+    if findings.doubts.iter().any(Doubt::leaves_no_threshold) {
         return None;
     }
     let Some((row, cpu)) = usual(&findings.thresholds).and_then(|row| Some((row, row.cpu_pct?)))

@@ -8,10 +8,10 @@ use crate::compare::{self, CompareReport, Source};
 use crate::sizing::{self, PlanAsked, PlanReport, plan_hpa};
 use plimsoll_model::{
     Autoscaler, Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution,
-    CpuFigure, CpuThreshold, Difference, DifferenceVerdict, Doubt, Estimate, Figure, FigureUnit,
-    FleetOverTime, FleetStep, FloorFrom, LinearRule, Measure, NoInterval, NoIntervalCode,
-    PlannedFrom, RunToRun, RunToRunFrom, Sizing, SizingCaution, ThresholdDifference, WorkUnit,
-    Workload,
+    CpuCapacity, CpuFigure, CpuGauge, CpuThreshold, Difference, DifferenceVerdict, Doubt, Estimate,
+    Figure, FigureUnit, FleetOverTime, FleetStep, FloorFrom, HpaBehavior, HpaTarget, LinearRule,
+    Measure, Millicores, NoInterval, NoIntervalCode, PlannedFrom, RunToRun, RunToRunFrom, Sizing,
+    SizingCaution, ThresholdDifference, WorkUnit, Workload,
 };
 use std::path::Path;
 
@@ -141,6 +141,12 @@ fn sized(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
         least_instances: 18,
         instances: 18,
         rate_at_peak_rps: 100_000.0 / 18.0,
+        cpu_of: CpuGauge::OwnTime,
+        own_of: Some(Millicores(4000)),
+        behavior: HpaBehavior {
+            scale_up_pct_per_min: 100,
+            scale_down_window_s: 300,
+        },
         cpu_at_peak_pct: cpu,
         autoscaler: Autoscaler {
             floor_instances: 18,
@@ -151,7 +157,10 @@ fn sized(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
             rate_rps: 5811.97,
             cpu_pct: cpu,
             target_cpu_pct: target,
-            hpa_target_pct: target.map(|pct| (pct / 1.1) as u32),
+            hpa_target: target.map(|pct| HpaTarget::AverageValue {
+                millicores: Millicores((40.0 * pct / 1.1) as u32),
+            }),
+            host_cpu_pct: cpu.map(|cpu| cpu.map_rising(|pct| 1.1 * pct)),
         },
         linear_rule: cpu.map(|_| LinearRule {
             target_cpu_pct: 72.6,
@@ -351,8 +360,13 @@ fn thresholds(comparison: &mut Comparison, verdict: DifferenceVerdict, cpu_point
 }
 
 /// What becomes of a plan with the lower end of a capacity.
-const PLANS: [Case<Sizing>; 6] = [
+const PLANS: [Case<Sizing>; 7] = [
     ("with an interval", |_| {}),
+    ("the service's own CPU time is not known", |sizing| {
+        sizing.cpu_of = CpuGauge::ServiceCpus;
+        sizing.own_of = None;
+        sizing.autoscaler.hpa_target = Some(HpaTarget::AverageUtilization { pct: 52 });
+    }),
     (
         "a fleet that never changes, CPU use without an interval",
         |sizing| {
@@ -479,6 +493,28 @@ fn the_manifest_holds_nothing_from_outside_but_in_comments() {
     );
     let unknown = sized(PlannedFrom::LowerEnd, None);
     assert_eq!(planned(&sweep(), &unknown, plan_hpa), None);
+}
+
+#[test]
+fn a_manifest_asks_for_the_quota_that_was_measured_with() {
+    let mut sample = sweep();
+    let cpus = &mut sample.plan.run.cpus;
+    cpus.capacity = CpuCapacity::least(Some(Millicores(500)), &cpus.service, &cpus.service);
+    let mut sizing = sized(PlannedFrom::LowerEnd, Some(within(60.0, 2.0, 3.0)));
+    sizing.own_of = Some(Millicores(500));
+    let target = HpaTarget::AverageValue {
+        millicores: Millicores(263),
+    };
+    sizing.autoscaler.hpa_target = Some(target);
+    let yaml = planned(&sample, &sizing, |r| plan_hpa(r).unwrap());
+    for words in [
+        "0.5 CPUs\n# by the quota of its cgroup:\n#   resources:\n",
+        "#       cpu: 500m\n#     limits:\n#       cpu: 500m\n",
+        "averageValue: 263m # 52.6 % of 0.5 CPUs\n",
+    ] {
+        has(&yaml, &[words]);
+    }
+    has_not(&yaml, "A CPU limit throttles");
 }
 
 #[test]

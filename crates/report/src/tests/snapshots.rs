@@ -60,7 +60,7 @@ fn the_threshold_table_keeps_what_matters_in_a_narrow_terminal() {
             .filter(|line| line.starts_with("headroom  act"));
         heads.next().unwrap().to_owned()
     };
-    assert_eq!(head(200).split_whitespace().count(), 10);
+    assert_eq!(head(200).split_whitespace().count(), 12);
     assert_eq!(
         head(60),
         "headroom  act at  CPU use      interval  linear  leaves"

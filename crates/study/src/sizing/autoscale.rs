@@ -1,7 +1,7 @@
 //! The target of an autoscaler, and its fleet over time.
 
-use super::target::{CpuAt, Target, mean_running, running, whole};
-use super::{MOST_INSTANCES, SizingError, Traffic};
+use super::target::{Target, mean_running, running, whole};
+use super::{InstanceCpu, MOST_INSTANCES, SizingError, Traffic};
 use plimsoll_model::{Autoscaler, FleetOverTime, FleetStep, FloorFrom, Rate};
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ impl Fleet {
     /// The smallest fleet for a peak whose own target lets it rest there, from
     /// `least` up. The larger a fleet the less of it is a failure, and the
     /// higher its target: so there is one, and halving finds it.
-    pub(super) fn resting(&self, least: u32, peak: Rate, cpu: CpuAt<'_>) -> u32 {
+    pub(super) fn resting(&self, least: u32, peak: Rate, cpu: InstanceCpu<'_>) -> u32 {
         let rests = |n: u32| {
             let held = Target::at(self.target(n), cpu).held;
             running(n, held, peak) <= f64::from(n)
@@ -74,7 +74,7 @@ impl Fleet {
         &self,
         (floor, floor_from): (u32, FloorFrom),
         peak: Rate,
-        cpu: CpuAt<'_>,
+        cpu: InstanceCpu<'_>,
     ) -> Result<(Autoscaler, u32, Rate), SizingError> {
         let rate = self.target(floor);
         let target = Target::at(rate, cpu).at_rest(floor, peak, cpu);
@@ -86,9 +86,10 @@ impl Fleet {
             left_after_failures_share: self.left(floor),
             left_for_growth_share: 1.0 / self.growth,
             rate_rps: rate.get(),
-            cpu_pct: cpu(rate),
+            cpu_pct: cpu.at(rate),
             target_cpu_pct: target.cpu_pct,
-            hpa_target_pct: target.hpa_pct,
+            hpa_target: target.hpa_pct.and_then(|pct| cpu.hpa_target(pct)),
+            host_cpu_pct: (cpu.host)(rate),
         };
         Ok((autoscaler, at(peak)?, target.held))
     }
@@ -96,7 +97,12 @@ impl Fleet {
     /// The smallest fleet that makes the whole cheapest: a small one saves at
     /// night, and takes a lower target for it, because `k` are a larger part
     /// of it. Of equally cheap ones the largest, which has the highest target.
-    pub(super) fn cheapest_floor(&self, traffic: &Traffic, instances: u32, cpu: CpuAt<'_>) -> u32 {
+    pub(super) fn cheapest_floor(
+        &self,
+        traffic: &Traffic,
+        instances: u32,
+        cpu: InstanceCpu<'_>,
+    ) -> u32 {
         let first = self.failures + 1;
         let span = instances.saturating_sub(first);
         let stride = (span / FLOORS_TRIED).max(1);

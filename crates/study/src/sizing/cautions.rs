@@ -36,7 +36,9 @@ fn too_steep(over_time: &FleetOverTime) -> Option<SizingCaution> {
 fn below_measured(request: &Request<'_>, figure: CpuFigure, rate: f64) -> Option<SizingCaution> {
     let lowest = request.lowest_measured?.get();
     // Only a stated CPU use needs a caution.
-    let is_stated = Rate::per_second(rate).and_then(request.cpu).is_some();
+    let is_stated = Rate::per_second(rate)
+        .and_then(|rate| request.cpu.at(rate))
+        .is_some();
     (is_stated && rate * NEAR < lowest).then_some(SizingCaution::BelowMeasured {
         figure,
         rate_rps: rate,

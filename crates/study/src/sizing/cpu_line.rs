@@ -2,7 +2,8 @@
 
 use crate::cpu_use::{self, NEAR};
 use crate::curve::Curve;
-use plimsoll_model::{Estimate, Plan, Rate, Trial};
+use crate::flat;
+use plimsoll_model::{CpuGauge, Doubt, Estimate, Plan, Rate, Trial};
 
 /// CPU use over rate: the measured curve, extended below its lowest level by a
 /// straight line from the idle CPU use. For a run with one load, that line alone.
@@ -15,26 +16,32 @@ pub struct CpuLine {
 }
 
 impl CpuLine {
-    /// The line of a run's trials; `None` if CPU use was not measured at any load.
-    pub fn of(plan: &Plan, trials: &[Trial]) -> Option<CpuLine> {
-        let curve = crate::trials_curve(plan, trials);
+    /// The line of a run's trials by a gauge; `None` if it was not read at any load.
+    pub fn of(plan: &Plan, trials: &[Trial], gauge: CpuGauge) -> Option<CpuLine> {
+        let curve = crate::gauge_curve(plan, trials, gauge);
         let points = curve.as_ref().map_or_else(Vec::new, Curve::points);
         let (lowest_rps, lowest_pct) = match points.first() {
             Some(lowest) => (lowest.rate_rps, lowest.cpu_pct),
             None => {
-                let (rate, pct) = cpu_use::only(plan, trials)?;
+                let (rate, pct) = cpu_use::only(plan, trials, gauge)?;
                 (rate.get(), Estimate::alone(pct))
             }
         };
         // Without an idle trial the idle CPU use counts as zero, which gives the lowest
         // possible line.
-        let idle_pct = crate::idle_cpu_pct(plan, trials).unwrap_or(0.0);
+        let idle_pct = crate::idle_cpu_pct(plan, trials, gauge).unwrap_or(0.0);
         Some(CpuLine {
             lowest_rps,
             lowest_pct,
             idle_pct,
             curve,
         })
+    }
+
+    /// Why no threshold follows from it for an instance that carries so much, if none does.
+    pub fn flat(&self, carried: Rate) -> Option<Doubt> {
+        let curve = self.curve.as_ref()?;
+        flat::doubt(&|rate| curve.cpu_pct_at(rate), carried.get())
     }
 
     /// The lowest rate with measured CPU use. Below it, CPU use is an assumption.
@@ -114,12 +121,14 @@ mod tests {
     fn one_load_alone_makes_a_line_down_to_the_idle_machine_and_none_upwards() {
         let plan = crate::testing::plan();
         let trials = [crate::testing::trial_at(50.0, 500, 0.4, 1e3)];
-        let line = CpuLine::of(&plan, &trials).unwrap();
+        let gauge = CpuGauge::ServiceCpus;
+        let line = CpuLine::of(&plan, &trials, gauge).unwrap();
         assert_eq!(line.lowest(), line.highest());
         for (rate, pct) in [(250.0, Some(20.0)), (500.0, Some(40.0)), (600.0, None)] {
             let at = line.at(Rate::per_second(rate).unwrap());
             assert_eq!(at.map(|e| (e.value * 1e6).round() / 1e6), pct, "{rate}");
         }
-        assert!(CpuLine::of(&plan, &[]).is_none());
+        assert!(CpuLine::of(&plan, &[], gauge).is_none());
+        assert!(CpuLine::of(&plan, &trials, CpuGauge::OwnTime).is_none());
     }
 }

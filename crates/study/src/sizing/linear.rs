@@ -1,8 +1,8 @@
 //! The result of the linear rule, which takes CPU use for work.
 
+use super::InstanceCpu;
 use super::MOST_INSTANCES;
 use super::autoscale::Fleet;
-use super::target::CpuAt;
 use plimsoll_model::{Autoscaler, LinearRule, Rate};
 
 /// A rule that needs more rounds than this oscillates.
@@ -21,9 +21,9 @@ pub(super) fn rule(
     autoscaler: &Autoscaler,
     (needed, floor): (u32, Option<u32>),
     peak: Rate,
-    cpu: CpuAt<'_>,
+    cpu: InstanceCpu<'_>,
 ) -> Option<LinearRule> {
-    let cpu_at_planned_pct = cpu(fleet.carried)?.value;
+    let cpu_at_planned_pct = cpu.at(fleet.carried)?.value;
     let used = autoscaler.left_after_failures_share * autoscaler.left_for_growth_share;
     let target_cpu_pct = 100.0 * used;
     let smallest = floor.unwrap_or(0).max(fleet.failures + 1);
@@ -55,12 +55,19 @@ fn resting(rounds: &[u32], settled: bool) -> Option<u32> {
 }
 
 /// The rule's fleets, until it rests or comes back to one that it had.
-fn rounds(smallest: u32, target_cpu_pct: f64, peak: Rate, cpu: CpuAt<'_>) -> (Vec<u32>, bool) {
+fn rounds(
+    smallest: u32,
+    target_cpu_pct: f64,
+    peak: Rate,
+    cpu: InstanceCpu<'_>,
+) -> (Vec<u32>, bool) {
     let mut fleets = vec![smallest];
     let mut now = smallest;
     while fleets.len() < MOST_ROUNDS {
         // More than was ever measured is more than an instance can do.
-        let used_pct = cpu(peak.times(1.0 / f64::from(now))).map_or(100.0, |cpu| cpu.value);
+        let used_pct = cpu
+            .at(peak.times(1.0 / f64::from(now)))
+            .map_or(100.0, |cpu| cpu.value);
         let desired = f64::from(now) * used_pct / target_cpu_pct;
         let next = (desired * (1.0 - 1e-12)).ceil();
         let next = next.clamp(f64::from(smallest), MOST_INSTANCES) as u32;

@@ -5,10 +5,12 @@
 //! so it ends with more instances than the peak would need at the rate of the
 //! target. Counts and prices therefore use the rate that it *holds*.
 
-use plimsoll_model::{Estimate, HPA_TOLERANCE, Rate};
+use super::InstanceCpu;
+use plimsoll_model::{HPA_TOLERANCE, Rate};
 
-/// CPU use in percent of an instance at a rate.
-pub(super) type CpuAt<'a> = &'a dyn Fn(Rate) -> Option<Estimate>;
+/// The targets that are tried for one at which the autoscaler rests, as parts of
+/// the highest: with whole percent this is each of them.
+const PARTS_TRIED: u32 = 100;
 
 /// Number of bisections of the held rate: more precise than any rounded count of
 /// instances.
@@ -19,8 +21,8 @@ const HALVINGS: usize = 60;
 pub(super) struct Target {
     /// Maximum CPU use in percent.
     pub(super) cpu_pct: Option<f64>,
-    /// The same for a HorizontalPodAutoscaler, in whole percent.
-    pub(super) hpa_pct: Option<u32>,
+    /// The same for a HorizontalPodAutoscaler, in its steps.
+    pub(super) hpa_pct: Option<f64>,
     /// The rate of an instance at that CPU use; without a target, its maximum rate.
     pub(super) held: Rate,
 }
@@ -28,13 +30,12 @@ pub(super) struct Target {
 impl Target {
     /// For instances with a maximum of `rate`. There is no target if CPU use exceeds it
     /// at any load, and the rate alone is kept.
-    pub(super) fn at(rate: Rate, cpu: CpuAt<'_>) -> Target {
+    pub(super) fn at(rate: Rate, cpu: InstanceCpu<'_>) -> Target {
         // The lower end of CPU use at this rate.
-        let limit = cpu(rate).map(|cpu| cpu.low.unwrap_or(cpu.value));
+        let limit = cpu.at(rate).map(|cpu| cpu.low.unwrap_or(cpu.value));
         let found = limit.and_then(|limit| {
-            let hpa = (limit / (1.0 + HPA_TOLERANCE)).floor() as u32;
-            let hpa_pct = Some(hpa).filter(|pct| *pct > 0);
-            let held = held(hpa_pct.map_or(limit, f64::from), rate, cpu)?;
+            let hpa_pct = cpu.stepped(limit / (1.0 + HPA_TOLERANCE));
+            let held = held(hpa_pct.unwrap_or(limit), rate, cpu)?;
             Some(Target {
                 cpu_pct: Some(limit),
                 hpa_pct,
@@ -51,12 +52,14 @@ impl Target {
     /// The highest target at which the autoscaler rests at this peak: where
     /// CPU use rises steeply it may swing between two fleets, one too small
     /// for the target and one that looks too large. A little lower it rests.
-    pub(super) fn at_rest(self, floor: u32, peak: Rate, cpu: CpuAt<'_>) -> Target {
+    pub(super) fn at_rest(self, floor: u32, peak: Rate, cpu: InstanceCpu<'_>) -> Target {
         let Some(highest) = self.hpa_pct else {
             return self;
         };
-        let lower = (1..=highest).rev().filter_map(|pct| {
-            let held = held(f64::from(pct), self.held, cpu)?;
+        let lower = (1..=PARTS_TRIED).rev().filter_map(|part| {
+            let part = f64::from(part) / f64::from(PARTS_TRIED);
+            let pct = cpu.stepped(part * highest)?;
+            let held = held(pct, self.held, cpu)?;
             Some(Target {
                 hpa_pct: Some(pct),
                 held,
@@ -71,11 +74,10 @@ impl Target {
     /// the peak (Kubernetes documentation, "Horizontal Pod Autoscaling",
     /// algorithm details; without the tolerance, which only makes it rest
     /// sooner).
-    fn rests(&self, floor: u32, peak: Rate, cpu: CpuAt<'_>) -> bool {
+    fn rests(&self, floor: u32, peak: Rate, cpu: InstanceCpu<'_>) -> bool {
         let n = running(floor, self.held, peak);
-        let used = cpu(peak.times(1.0 / n)).map(|cpu| cpu.value);
-        let target = self.hpa_pct.map(f64::from);
-        used.zip(target).is_some_and(|(used, target)| {
+        let used = cpu.at(peak.times(1.0 / n)).map(|cpu| cpu.value);
+        used.zip(self.hpa_pct).is_some_and(|(used, target)| {
             let desired = whole(n * used / target).max(f64::from(floor));
             desired == n
         })
@@ -84,8 +86,11 @@ impl Target {
 
 /// The highest rate up to `most` whose CPU use is no higher than `pct`; `None`
 /// where that of no rate is.
-fn held(pct: f64, most: Rate, cpu: CpuAt<'_>) -> Option<Rate> {
-    let within = |share: f64| cpu(most.times(share)).is_some_and(|cpu| cpu.value <= pct);
+fn held(pct: f64, most: Rate, cpu: InstanceCpu<'_>) -> Option<Rate> {
+    let within = |share: f64| {
+        cpu.at(most.times(share))
+            .is_some_and(|cpu| cpu.value <= pct)
+    };
     if within(1.0) {
         return Some(most);
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::curve::tests::INTEL_SMT;
-use plimsoll_model::{CpuFigure, LinearRule, SizingCaution};
+use plimsoll_model::{CpuFigure, HpaTarget, LinearRule, SizingCaution};
 use proptest::prelude::*;
 
 /// CPU use by requests per second, straight between the rows of a table.
@@ -25,6 +25,22 @@ fn rate(n: f64) -> Rate {
 
 const NO_CPU: &dyn Fn(Rate) -> Option<Estimate> = &|_| None;
 
+/// Use of its CPUs: a target is in whole percent.
+fn seen(line: CpuOfRate<'_>) -> InstanceCpu<'_> {
+    InstanceCpu {
+        line,
+        own_of: None,
+        host: line,
+    }
+}
+
+fn percent(target: Option<HpaTarget>) -> Option<u32> {
+    match target? {
+        HpaTarget::AverageUtilization { pct } => Some(pct),
+        HpaTarget::AverageValue { .. } => None,
+    }
+}
+
 fn found(estimate: Estimate) -> Carried {
     Carried::Found(estimate)
 }
@@ -32,7 +48,7 @@ fn found(estimate: Estimate) -> Carried {
 fn request<'a>(demand: &'a Demand, cpu: &'a dyn Fn(Rate) -> Option<Estimate>) -> Request<'a> {
     Request {
         capacity: found(Estimate::within(1100.0, 1000.0, 1200.0)),
-        cpu,
+        cpu: seen(cpu),
         lowest_measured: None,
         demand,
         failures: 0,
@@ -178,7 +194,7 @@ fn the_target_is_read_off_the_curve_and_leaves_room_for_the_tolerance() {
     let pct = autoscaler.target_cpu_pct.unwrap();
     // 543,327 / 1.3 lies between the rows of 60 % and 70 %.
     assert!((pct - 64.7).abs() < 0.1, "{pct}");
-    assert_eq!(autoscaler.hpa_target_pct, Some(58));
+    assert_eq!(percent(autoscaler.hpa_target), Some(58));
 }
 
 #[test]
@@ -190,7 +206,7 @@ fn the_target_is_the_lower_end_of_the_cpu_use() {
     let autoscaler = sized_with(10_000.0, &cpu, |_| ()).autoscaler;
     assert_eq!(autoscaler.cpu_pct.unwrap().value, 80.0);
     assert!((autoscaler.target_cpu_pct.unwrap() - 72.0).abs() < 1e-9);
-    assert_eq!(autoscaler.hpa_target_pct, Some(65));
+    assert_eq!(percent(autoscaler.hpa_target), Some(65));
 }
 
 /// What becomes of a fleet that scales at a CPU use in proportion to the load.
@@ -436,7 +452,7 @@ proptest! {
             asked.price_per_hour = Some(2.0);
         });
         let auto = &sizing.autoscaler;
-        let Some(target) = auto.hpa_target_pct else {
+        let Some(target) = percent(auto.hpa_target) else {
             // The lower end is no more than what an idle machine uses.
             return Ok(());
         };
@@ -458,6 +474,6 @@ fn a_cpu_use_that_is_above_its_target_without_load_is_no_target() {
     let cpu = |rate: Rate| Some(Estimate::within(60.0 + rate.get() / 100.0, 40.0, 90.0));
     let sizing = sized_with(5000.0, &cpu, |_| ());
     let auto = sizing.autoscaler;
-    assert_eq!((auto.target_cpu_pct, auto.hpa_target_pct), (None, None));
+    assert_eq!((auto.target_cpu_pct, auto.hpa_target), (None, None));
     assert_eq!((sizing.instances, sizing.least_instances), (5, 5));
 }

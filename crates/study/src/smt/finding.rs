@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::testing::{copies_plan, copies_trial, plan, trial_at};
     use crate::{copies::copies, levels::levels};
-    use plimsoll_model::{CpuTime, CpuUse, Invalid, Share, Verdict};
+    use plimsoll_model::{CpuTime, CpuUse, CpusOf, Invalid, Share, Verdict};
     use std::time::Duration;
 
     /// The hash service on two cores of two threads.
@@ -252,6 +252,7 @@ mod tests {
         let reason = Invalid::Steal {
             stolen: Share::ONE,
             bound: Share::ZERO,
+            on: CpusOf::Machine,
         };
         disturbed[0].verdict = Verdict::Invalid(vec![reason]);
         assert_eq!(why(&smt(), &disturbed[..2]), NoSpeedup::LevelMissing);

@@ -6,7 +6,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 fn table(rows: &[(f64, f64)]) -> Vec<ThresholdFinding> {
     let curve = Curve::of(&published(rows), 1).unwrap();
-    thresholds(&curve, Estimate::alone(curve.line().max_rate_rps()))
+    thresholds(&curve, None, Estimate::alone(curve.line().max_rate_rps()))
 }
 
 #[test]
@@ -23,6 +23,25 @@ fn the_published_tables_give_the_published_thresholds() {
             assert_eq!(found.interval(), None, "single rows allow none");
         }
     }
+}
+
+#[test]
+fn own_cpu_time_is_stated_in_millicores_beside_the_use_of_the_cpus() {
+    let curve = |rows: &[(f64, f64)]| Curve::of(&published(rows), 1).unwrap();
+    let cpus = curve(&[(100.0, 30.0), (1000.0, 100.0)]);
+    // Half of it in interrupts, and the service may use two CPUs.
+    let own = curve(&[(100.0, 10.0), (1000.0, 50.0)]);
+    let rows = thresholds(
+        &cpus,
+        Some((&own, Millicores(2000))),
+        Estimate::alone(1000.0),
+    );
+    let half = &rows[4];
+    let (cpu, own) = (half.cpu_pct.unwrap(), half.own_millicores.unwrap());
+    assert!((cpu.value - 61.111).abs() < 1e-3, "{half:?}");
+    assert!((own.value - 555.556).abs() < 1e-3, "{half:?}");
+    let none = thresholds(&cpus, None, Estimate::alone(1000.0));
+    assert!(none.iter().all(|row| row.own_millicores.is_none()));
 }
 
 #[test]
@@ -51,7 +70,7 @@ fn intervals_hold_the_truth_as_often_as_stated() {
         let z = Normal::standard().inverse_cdf(rng.unit());
         let found = 0.9 * machine.most_rps() * (1.0 + 0.015 * z);
         let capacity = Estimate::within(found, found * (1.0 - 0.0294), found * (1.0 + 0.0294));
-        for (hit, row) in hits.iter_mut().zip(thresholds(&curve, capacity)) {
+        for (hit, row) in hits.iter_mut().zip(thresholds(&curve, None, capacity)) {
             let truth = machine.cpu_pct(row_rate(&row, 0.9 * machine.most_rps()));
             *hit += u32::from(row.cpu_pct.unwrap().holds(truth));
         }
@@ -72,7 +91,7 @@ fn a_capacity_with_one_end_gives_thresholds_with_that_end() {
         low: Some(0.97 * value),
         high: None,
     };
-    for row in thresholds(&curve, at_least) {
+    for row in thresholds(&curve, None, at_least) {
         let cpu = row.cpu_pct.unwrap();
         assert!(cpu.low.is_some() && cpu.high.is_none(), "{row:?}");
     }
@@ -89,7 +108,7 @@ fn there_is_no_threshold_beyond_the_measured_range() {
 #[test]
 fn a_promise_that_ends_early_makes_the_linear_rule_break_it() {
     let curve = Curve::of(&published(&[(100.0, 10.0), (1000.0, 100.0)]), 1).unwrap();
-    let row = thresholds(&curve, Estimate::alone(600.0))[1];
+    let row = thresholds(&curve, None, Estimate::alone(600.0))[1];
     assert!((row.cpu_pct.unwrap().value - 48.0).abs() < 1e-9);
     assert!((row.linear_headroom_pct.unwrap().value + 100.0 / 3.0).abs() < 1e-9);
 }
@@ -99,7 +118,7 @@ fn a_wide_capacity_lowers_an_end_no_further_than_its_own_end() {
     let curve = Curve::of(&trials_of(&Machine::smt(), 4, 1), 1).unwrap();
     let end = curve.line().max_rate_rps();
     let wide = Estimate::within(0.9 * end, 0.6 * end, 2.0 * end);
-    for row in thresholds(&curve, wide) {
+    for row in thresholds(&curve, None, wide) {
         let used = 1.0 - row.headroom_pct / 100.0;
         let least = curve.line().cpu_pct_at(used * 0.6 * end).unwrap();
         let low = row.cpu_pct.unwrap().low.unwrap();
@@ -112,7 +131,7 @@ proptest! {
     fn where_much_is_surely_free_so_is_less(seed in 0u64..500, low in 0.5..0.9f64, high in 1.0..3.0f64) {
         let curve = Curve::of(&trials_of(&Machine::smt(), 2, seed), seed).unwrap();
         let end = 0.95 * curve.line().max_rate_rps();
-        let rows = thresholds(&curve, Estimate::within(end, low * end, high * end));
+        let rows = thresholds(&curve, None, Estimate::within(end, low * end, high * end));
         let act_at: Vec<f64> = rows.iter().filter_map(|row| row.cpu_pct?.low).collect();
         prop_assert!(act_at.windows(2).all(|w| w[0] >= w[1]), "{act_at:?}");
     }
@@ -121,7 +140,7 @@ proptest! {
     fn more_headroom_never_needs_more_cpu_use(seed in 0u64..500, part in 0.5..1.0f64) {
         let curve = Curve::of(&trials_of(&Machine::smt(), 2, seed), seed).unwrap();
         let capacity = Estimate::alone(part * curve.line().max_rate_rps());
-        let cpu: Vec<f64> = thresholds(&curve, capacity)
+        let cpu: Vec<f64> = thresholds(&curve, None, capacity)
             .iter()
             .filter_map(|row| Some(row.cpu_pct?.value))
             .collect();

@@ -6,8 +6,8 @@ use super::*;
 use crate::seeded::Rng;
 use crate::testing::{job_work, yield_plan, yield_trial};
 use plimsoll_model::{
-    BudgetVerdict, Cause, CpuTime, Invalid, JobHeld, KneeStatus, MissingArm, ServiceUse, Share,
-    Verdict,
+    BudgetVerdict, Cause, CpuTime, CpusOf, Invalid, JobHeld, KneeStatus, MissingArm, ServiceUse,
+    Share, Verdict,
 };
 use std::time::Duration;
 
@@ -118,6 +118,7 @@ fn disturbed() -> Verdict {
     Verdict::Invalid(vec![Invalid::Steal {
         stolen: Share::ONE,
         bound: Share::ZERO,
+        on: CpusOf::Machine,
     }])
 }
 

@@ -4,7 +4,7 @@
 use super::*;
 use crate::live::state::{Event, Key, State, Tick};
 use crate::live::tests::sample::{LEVELS, begins, begins_idle, copies, done, tick, under_way};
-use plimsoll_model::{Invalid, LoadLevel, Phase, Share};
+use plimsoll_model::{CpusOf, Invalid, LoadLevel, Phase, Share};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::time::Duration;
@@ -53,6 +53,7 @@ fn disturbed() -> State {
     ended.invalid.push(Invalid::OtherLoad {
         used: share(0.669),
         bound: share(0.05),
+        on: CpusOf::Machine,
     });
     let at = Duration::from_secs(41);
     state.fold(Event::Ended(ended), at);

@@ -4,7 +4,7 @@ use crate::live::state::{About, Event, State, Tick};
 use plimsoll_engine::{Ended, Progress, Started};
 use plimsoll_experiments::copies::CopiesOfCommand;
 use plimsoll_experiments::{Experiment, Stage, sweep};
-use plimsoll_model::{Invalid, LoadLevel, Phase, Rate, Setting, Share, TrialSpec};
+use plimsoll_model::{CpusOf, Invalid, LoadLevel, Phase, Rate, Setting, Share, TrialSpec};
 use plimsoll_report::chart::{Charset, LiveCharts};
 use std::time::Duration;
 
@@ -87,6 +87,7 @@ pub(crate) fn done(phase: Phase, rate: f64, is_valid: bool) -> Ended {
     let steal = Invalid::Steal {
         stolen: Share::new(0.05).unwrap(),
         bound: Share::new(0.02).unwrap(),
+        on: CpusOf::Machine,
     };
     Ended {
         phase,

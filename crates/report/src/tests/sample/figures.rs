@@ -1,8 +1,8 @@
 //! Single findings.
 
 use plimsoll_model::{
-    CapacityFinding, CapacityStatus, Errors, Estimate, Headroom, HeadroomIndex, HintFinding,
-    Invalid, LatencySummary, LevelFinding, LimitedBy, RatedRate, Share, SlipSummary,
+    CapacityFinding, CapacityStatus, CpusOf, Errors, Estimate, Headroom, HeadroomIndex,
+    HintFinding, Invalid, LatencySummary, LevelFinding, LimitedBy, RatedRate, Share, SlipSummary,
     ThresholdFinding,
 };
 
@@ -110,6 +110,7 @@ pub(in crate::tests) fn disturbed() -> LevelFinding {
         invalid_reasons: vec![Invalid::Steal {
             stolen: Share::new(0.05).unwrap(),
             bound: Share::new(0.02).unwrap(),
+            on: CpusOf::Machine,
         }],
         ..level(80.0, 8000.0, 0.0, 0.0)
     }
@@ -121,6 +122,7 @@ pub(in crate::tests) fn thresholds() -> Vec<ThresholdFinding> {
         headroom_pct,
         rate_rps: 8_412.0 * (1.0 - headroom_pct / 100.0),
         cpu_pct: (cpu_pct > 45.0).then(|| within(cpu_pct, 1.84, 1.13)),
+        own_millicores: (cpu_pct > 45.0).then(|| within(27.0 * cpu_pct, 49.7, 30.5)),
         linear_cpu_pct: 100.0 - headroom_pct,
         linear_headroom_pct: left.map(|left| within(left, 2.2, 1.9)),
         linear_error_points: left.map(|left| within(left - headroom_pct, 2.2, 1.9)),

@@ -88,6 +88,7 @@ fn single(headroom_pct: f64, cpu: f64, left: f64) -> ThresholdFinding {
         headroom_pct,
         rate_rps: 591_411.0 * (1.0 - headroom_pct / 100.0),
         cpu_pct: Some(Estimate::alone(cpu)),
+        own_millicores: None,
         linear_cpu_pct: 100.0 - headroom_pct,
         linear_headroom_pct: Some(Estimate::alone(left)),
         linear_error_points: Some(Estimate::alone(left - headroom_pct)),

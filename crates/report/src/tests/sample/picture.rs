@@ -2,8 +2,9 @@
 
 use super::Sample;
 use plimsoll_model::{
-    CopiesFinding, CopiesPlan, CpuPoint, Estimate, Invalid, LatencySpread, LevelPicture, LoadLevel,
-    Phase, Picture, PictureSetting, Rate, Share, Span, SpectrumPoint, TrialPicture, WorkOf,
+    CopiesFinding, CopiesPlan, CpuPoint, CpusOf, Estimate, Invalid, LatencySpread, LevelPicture,
+    LoadLevel, Phase, Picture, PictureSetting, Rate, Share, Span, SpectrumPoint, TrialPicture,
+    WorkOf,
 };
 use std::time::Duration;
 
@@ -57,6 +58,7 @@ pub(crate) fn picture(sample: &Sample) -> Picture {
 pub(crate) const STOLEN: Invalid = Invalid::Steal {
     stolen: Share::ONE,
     bound: Share::ZERO,
+    on: CpusOf::Machine,
 };
 
 /// A valid trial of which only its time is known.
