@@ -11,30 +11,50 @@ use std::time::{Duration, Instant};
 /// A cgroup of its own, which is removed when it is dropped: after the processes in
 /// it have ended.
 struct HalfACpu {
-    folder: PathBuf,
+    /// In each hierarchy that limits or counts CPU time.
+    folders: Vec<PathBuf>,
     name: String,
 }
 
 impl HalfACpu {
     /// `None` where this host lets nobody limit CPU time.
     fn make(test: &str) -> Option<HalfACpu> {
-        let [v1, v2] = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].map(Path::new);
         let name = format!("plimsoll-{test}-{}", std::process::id());
-        let is_v1 = v1.join("cpu.cfs_period_us").exists();
-        let folder = if is_v1 { v1 } else { v2 }.join(&name);
-        fs::create_dir(&folder).ok()?;
-        let group = HalfACpu { folder, name };
-        let limited = match is_v1 {
-            true => fs::write(group.folder.join("cpu.cfs_period_us"), "100000")
-                .and_then(|()| fs::write(group.folder.join("cpu.cfs_quota_us"), "50000")),
-            false => fs::write(group.folder.join("cpu.max"), "50000 100000"),
+        let is_v1 = Path::new("/sys/fs/cgroup/cpu/cpu.shares").exists();
+        let (mounts, limits): (&[&str], &[(&str, &str)]) = match is_v1 {
+            true => (
+                &["/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct"],
+                &[
+                    ("cpu.cfs_period_us", "100000"),
+                    ("cpu.cfs_quota_us", "50000"),
+                ],
+            ),
+            false => (&["/sys/fs/cgroup"], &[("cpu.max", "50000 100000")]),
         };
+        let mut group = HalfACpu {
+            folders: Vec::new(),
+            name,
+        };
+        for mount in mounts {
+            let folder = Path::new(mount).join(&group.name);
+            // Both are often one hierarchy under two names.
+            if !folder.exists() {
+                fs::create_dir(&folder).ok()?;
+                group.folders.push(folder);
+            }
+        }
+        let first = group.folders.first()?;
+        let limited = limits
+            .iter()
+            .try_for_each(|(file, limit)| fs::write(first.join(file), limit));
         limited.ok().map(|()| group)
     }
 
     fn hold(&self, nginx: &Nginx) {
         for pid in nginx.pids() {
-            fs::write(self.folder.join("cgroup.procs"), pid.to_string()).unwrap();
+            for folder in &self.folders {
+                fs::write(folder.join("cgroup.procs"), pid.to_string()).unwrap();
+            }
         }
     }
 }
@@ -43,8 +63,10 @@ impl Drop for HalfACpu {
     fn drop(&mut self) {
         // What was killed leaves its group when its new parent has waited for it.
         let began = Instant::now();
-        while fs::remove_dir(&self.folder).is_err() && began.elapsed() < Duration::from_secs(10) {
-            std::thread::sleep(Duration::from_millis(20));
+        for folder in &self.folders {
+            while fs::remove_dir(folder).is_err() && began.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
         }
     }
 }

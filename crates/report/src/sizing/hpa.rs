@@ -138,19 +138,6 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> (Vec<String>, Vec<String>
     let (sizing, asked) = (report.sizing, report.asked);
     let auto = &sizing.autoscaler;
     let percent = |share: f64| number::trimmed_pct(100.0 * share);
-    let could_use = consumers::what_it_could_use(report);
-    let gauge = match sizing.cpu_of {
-        CpuGauge::OwnTime => format!(
-            "The target is of a container's own CPU time, whatever it requests. The container must \
-             get what the service could use when it was measured, {could_use}:"
-        ),
-        CpuGauge::ServiceCpus => {
-            format!(
-                "Utilization is a share of the pod's CPU request: it must be what the service could \
-                 use when it was measured, {could_use}."
-            )
-        }
-    };
     let end = match cpu.low {
         Some(_) => ", taken at its lower end",
         None => "",
@@ -181,7 +168,7 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> (Vec<String>, Vec<String>
             cpu_use(report, cpu),
             percent(HPA_TOLERANCE)
         ),
-        gauge,
+        gauge(report),
     ];
     let mut out: Vec<String> = NOTES.map(str::to_owned).into();
     out.extend(doubt::floor(auto).map(|why| format!("minReplicas: {why}")));
@@ -196,6 +183,22 @@ fn comments(report: &PlanReport<'_>, cpu: Estimate) -> (Vec<String>, Vec<String>
     let doubts = doubts::sentences(report.doubts).into_iter();
     out.extend(doubts.map(|doubt| format!("Caution: {}", doubt.text)));
     (before, out)
+}
+
+fn gauge(report: &PlanReport<'_>) -> String {
+    let could_use = consumers::what_it_could_use(report);
+    match report.sizing.cpu_of {
+        CpuGauge::OwnTime => format!(
+            "The target is of a container's own CPU time, whatever it requests. The container must \
+             get what the service could use when it was measured, {could_use}:"
+        ),
+        CpuGauge::ServiceCpus => {
+            format!(
+                "Utilization is a share of the pod's CPU request: it must be what the service could \
+                 use when it was measured, {could_use}."
+            )
+        }
+    }
 }
 
 fn capacity(report: &PlanReport<'_>) -> String {

@@ -3,11 +3,11 @@
 use super::{headroom, thresholds};
 use crate::capacity::{self, Subject, at_cpu, carries, leading, leads};
 use crate::number::{self, per_second};
-use crate::sentence::Sentence;
+use crate::sentence::{Sentence, words_if};
 use crate::table::Ink;
 use crate::{Report, document, doubts, method, smt};
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, Findings, LightBasis, LimitedBy, PooledCpu, RunEnd,
+    CapacityFinding, CapacityNote, CpuLimit, Findings, LightBasis, LimitedBy, PooledCpu, RunEnd,
 };
 
 pub(super) fn answers(report: &Report<'_>) -> Vec<Sentence> {
@@ -47,6 +47,7 @@ pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     out.extend(pooled(&report.findings.cpu_pooled));
     out.extend(doubts::sentences(&report.findings.doubts));
     out.extend(rated(report));
+    out.extend(usable(report));
     out.extend(idle(report));
     out.extend(light(Subject::of(&report.plan.workload), report.findings));
     out.extend(smt::of_sweep(report));
@@ -130,6 +131,17 @@ fn limited_by(limit: LimitedBy) -> &'static str {
         }
         LimitedBy::Unknown => "a lower bound: nothing limited it in the calibration.",
     }
+}
+
+/// How many CPUs the service could use, and what CPU use is of under a quota.
+fn usable(report: &Report<'_>) -> Option<Sentence> {
+    let usable = report.plan.run.cpus.capacity?;
+    let of = words_if(
+        usable.limited_by == CpuLimit::Quota,
+        "; CPU use is its own CPU time over that",
+    );
+    let usable = method::capacity(usable);
+    Some(Ink::Dim.says(format!("The service could use {usable}{of}.")))
 }
 
 fn idle(report: &Report<'_>) -> Option<Sentence> {

@@ -131,6 +131,11 @@ fn an_hour() -> FleetOverTime {
     }
 }
 
+const BEHAVIOR: HpaBehavior = HpaBehavior {
+    scale_up_pct_per_min: 100,
+    scale_down_window_s: 300,
+};
+
 fn sized(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
     let target = cpu.map(|cpu| cpu.low.unwrap_or(cpu.value));
     Sizing {
@@ -143,10 +148,7 @@ fn sized(planned_from: PlannedFrom, cpu: Option<Estimate>) -> Sizing {
         rate_at_peak_rps: 100_000.0 / 18.0,
         cpu_of: CpuGauge::OwnTime,
         own_of: Some(Millicores(4000)),
-        behavior: HpaBehavior {
-            scale_up_pct_per_min: 100,
-            scale_down_window_s: 300,
-        },
+        behavior: BEHAVIOR,
         cpu_at_peak_pct: cpu,
         autoscaler: Autoscaler {
             floor_instances: 18,
