@@ -16,6 +16,7 @@ import time
 
 METRICS = "/apis/metrics.k8s.io/v1beta1"
 JSON = "application/json"
+PROGRAMS = ETCD, API_SERVER, CONTROLLERS = "etcd", "kube-apiserver", "kube-controller-manager"
 PR_SET_PDEATHSIG = 1
 
 
@@ -143,7 +144,7 @@ class Cluster:
     def start_all(self):
         etcd, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
         self.start(
-            "etcd",
+            ETCD,
             f"--data-dir={self.path('etcd')}",
             "--unsafe-no-fsync",
             f"--listen-client-urls={etcd}",
@@ -156,7 +157,7 @@ class Cluster:
         openssl("genrsa", "-out", key, "2048")
         tokens = self.write("tokens.csv", f"{self.token},admin,1,system:masters\n")
         self.start(
-            "kube-apiserver",
+            API_SERVER,
             f"--etcd-servers={etcd}",
             "--bind-address=127.0.0.1",
             "--advertise-address=127.0.0.1",
@@ -200,7 +201,7 @@ class Cluster:
             "initial-readiness-delay": 30,
         }
         self.start(
-            "kube-controller-manager",
+            CONTROLLERS,
             f"--kubeconfig={self.write('kubeconfig', json.dumps(config))}",
             "--leader-elect=false",
             "--bind-address=127.0.0.1",

@@ -19,6 +19,7 @@ FLOOR = 4
 # Not scored: every fleet starts at its floor and comes to rest. Longer than the
 # stabilization of scale-down, 5 min.
 SETTLE_S = 480
+LOSS_S = 60
 RISE = 1 + GROWTH_PCT_PER_MIN / 100 * READY_IN_S / 60
 
 
@@ -70,7 +71,7 @@ class Losses(enum.Enum):
     """When an instance is lost: one at once, as the plan allows."""
 
     NONE = "none"
-    ONCE = "once, after a minute"
+    ONCE = "once, a minute after the settling"
     # The load of each is the highest then, and new instances are yet to start.
     WITH_CALLS = "when the autoscaler calls for more, each time that the last one is replaced"
 
@@ -80,7 +81,7 @@ class Losses(enum.Enum):
             case Losses.NONE:
                 return False
             case Losses.ONCE:
-                return t >= 60 and last is None
+                return t >= LOSS_S and last is None
             case Losses.WITH_CALLS:
                 return t > 0 and pods > ready and (last is None or t >= last + READY_IN_S)
 
@@ -107,11 +108,16 @@ def steps(t):
     return min(RISE ** (1 + t // READY_IN_S) / 3, 1.0) if t > 0 else 1 / 3
 
 
+def beyond_the_peak(t):
+    grown_min = min(max(t - LOSS_S, 0.0), READY_IN_S) / 60
+    return 1 + GROWTH_PCT_PER_MIN / 100 * grown_min
+
+
 TRAFFICS = (
     Traffic("ramp", ramp, CLIMB_S + 300),
     Traffic("steps", steps, STEPS * READY_IN_S + 300),
     Traffic("ramp, losses", ramp, CLIMB_S + 300, Losses.WITH_CALLS),
-    Traffic("loss at the peak", lambda t: 1.0, 600, Losses.ONCE),
+    Traffic("peak, loss and growth", beyond_the_peak, 600, Losses.ONCE),
 )
 
 
