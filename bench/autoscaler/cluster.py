@@ -14,6 +14,8 @@ import subprocess
 import threading
 import time
 
+from fleet import SYNC_S
+
 METRICS = "/apis/metrics.k8s.io/v1beta1"
 JSON = "application/json"
 PROGRAMS = ETCD, API_SERVER, CONTROLLERS = "etcd", "kube-apiserver", "kube-controller-manager"
@@ -195,7 +197,7 @@ class Cluster:
         }
         # The defaults of Kubernetes, divided by the speed; the tolerance stays.
         faster = {
-            "sync-period": 15,
+            "sync-period": SYNC_S,
             "downscale-stabilization": 300,
             "cpu-initialization-period": 300,
             "initial-readiness-delay": 30,

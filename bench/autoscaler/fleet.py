@@ -6,14 +6,19 @@ import enum
 import math
 import typing
 
+# Of metrics-server, and of the controller.
+SCRAPE_S = 15
+SYNC_S = 15
+
 # What the plan is asked for: one instance may be lost, traffic may grow by
 # 10 % per minute, and an instance takes 3 minutes. Of these, 2 are the start of
-# the pod and 1 is the delay of the loop: two samples of 15 s until only the new
-# load is in the metric, a sync period of 15 s, and what the controllers take.
+# the pod and 1 is the delay of the loop: two samples until only the new load is
+# in the metric, a sync period, and as much again for what the controllers take.
 FAILURES = 1
 GROWTH_PCT_PER_MIN = 10
 READY_IN_S = 180
 POD_START_S = 120
+SLACK_S = READY_IN_S - POD_START_S - 2 * SCRAPE_S - SYNC_S
 FLOOR = 4
 
 # Not scored: every fleet starts at its floor and comes to rest. Longer than the

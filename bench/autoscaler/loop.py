@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -B
 """Plimsoll's plan on the real control loop of Kubernetes.
 
 Starts etcd, the API server and the controller manager on loopback, plans fleets
@@ -9,8 +9,8 @@ metrics.k8s.io. All fleets run at once, each in a namespace of its own.
 
     bench/autoscaler/loop.py --binaries DIR --plimsoll PROGRAM [--speed 5]
 
-Exits with 1 if a fleet does other than expected. .ci/kubernetes builds what it
-needs.
+Exits with 1 if a fleet does other than expected, and with 3 if the machine was
+too busy to tell. .ci/kubernetes builds what it needs.
 """
 
 import argparse
@@ -29,8 +29,6 @@ from simulation import Fleet, Loop
 
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PUBLISHED = os.path.join(REPO, "crates/plimsoll/tests/data/intel-smt-netty.csv")
-# A longer step of the simulation would hide what happens within it.
-LONGEST_GAP_S = 15
 TOLERANCE = 0.1
 PLIMSOLL, NO_DELAY, LINEAR = "plimsoll", "plimsoll, delay left out", "linear"
 
@@ -147,8 +145,8 @@ def arguments():
 
 def speed(text):
     value = float(text)
-    if not 0.1 <= value <= 30:
-        raise argparse.ArgumentTypeError(f"{text} is out of range: give 0.1 to 30")
+    if not 0.1 <= value <= 10:
+        raise argparse.ArgumentTypeError(f"{text} is out of range: give 0.1 to 10")
     return value
 
 
@@ -168,12 +166,16 @@ def main():
             loop.create(made, manifest)
         longest = loop.run()
     print_table(table(fleets))
-    print(f"\nSpeed {args.speed:g}; longest step {longest:.1f} simulated seconds.")
+    pause = max(f.longest_pause for f in fleets)
+    print(f"\nSpeed {args.speed:g}. Longest step of the simulation {longest:.1f} s, longest pause of")
+    print(f"an autoscaler {pause:.1f} s (sync period {fleet.SYNC_S} s), in simulated time.")
+    # A machine that adds more than the slack to the planned delay proves nothing.
+    if max(longest, pause - fleet.SYNC_S) > fleet.SLACK_S:
+        print(f"Nothing follows: more than {fleet.SLACK_S} s late. Use a lower --speed.")
+        return 3
     found = list(surprises(fleets))
-    if longest > LONGEST_GAP_S:
-        found.append(f"a step of {longest:.0f} s is too long: use a lower --speed")
     for line in found:
-        print(line, file=sys.stderr)
+        print(line)
     return 1 if found else 0
 
 

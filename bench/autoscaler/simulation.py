@@ -9,7 +9,6 @@ import time
 import fleet
 from cluster import Api, ClusterError
 
-SCRAPE_S = 15
 TICK_S = 0.1
 LABELS = {"app": "my-service"}
 PATCH = "application/merge-patch+json"
@@ -39,7 +38,15 @@ class Fleet:
     pods: dict = dataclasses.field(default_factory=dict)
     # Simulated seconds after the settling.
     last_loss: float | None = None
+    # When the autoscaler last asked for metrics, and its longest pause while scored.
+    last_look: float = 0.0
+    longest_pause: float = 0.0
     score: fleet.Score = dataclasses.field(default_factory=fleet.Score)
+
+    def looked(self, now):
+        if now > fleet.SETTLE_S:
+            self.longest_pause = max(self.longest_pause, now - self.last_look)
+        self.last_look = now
 
     def ready(self):
         return [name for name, pod in self.pods.items() if pod.is_ready]
@@ -214,8 +221,10 @@ class Loop:
     def pod_metrics(self, namespace):
         """Mean CPU use between the last two samples, as metrics-server has it."""
         out = []
+        of = self.fleets[namespace]
         with self.lock:
-            for name, pod in self.fleets[namespace].pods.items():
+            of.looked(self.now())
+            for name, pod in of.pods.items():
                 if len(pod.samples) < 2:
                     continue
                 (_, t0, cpu0), (text, t1, cpu1) = pod.samples
@@ -249,8 +258,8 @@ class Loop:
             if before > fleet.SETTLE_S:
                 longest = max(longest, now - before)
             before = now
-            if now >= SCRAPE_S * (scraped + 1):
-                scraped = int(now // SCRAPE_S)
+            if now >= fleet.SCRAPE_S * (scraped + 1):
+                scraped = int(now // fleet.SCRAPE_S)
                 self.scrape(now)
             self.start_pods(now)
             self.lose(now)
