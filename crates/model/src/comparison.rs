@@ -3,7 +3,7 @@
 
 mod caution;
 
-pub use caution::{ComparisonCaution, CpusOf, LimitOf};
+pub use caution::{ComparisonCaution, LimitOf, MachineCpus};
 
 use crate::{CapacityFinding, CapacityStatus, Estimate, Goal};
 use schemars::JsonSchema;

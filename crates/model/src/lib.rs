@@ -52,7 +52,7 @@ pub use capacity::{
 };
 pub use comparison::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution, CpuThreshold,
-    CpusOf, Difference, DifferenceVerdict, Figure, FigureUnit, LimitOf, Measure, NoInterval,
+    Difference, DifferenceVerdict, Figure, FigureUnit, LimitOf, MachineCpus, Measure, NoInterval,
     NoIntervalCode, RunToRun, RunToRunFrom, ThresholdDifference, WorkUnit,
 };
 pub use copies::{CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload};

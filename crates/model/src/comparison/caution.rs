@@ -42,7 +42,7 @@ pub enum ComparisonCaution {
     /// The services had different numbers of CPUs.
     Cpus {
         /// By machine.
-        cpus: Vec<CpusOf>,
+        cpus: Vec<MachineCpus>,
     },
     /// A capacity whose interval is wide.
     WideCapacity {
@@ -90,7 +90,7 @@ pub enum ComparisonCaution {
 
 /// The CPUs of a machine's service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct CpusOf {
+pub struct MachineCpus {
     /// The machine.
     pub name: String,
     /// How many.

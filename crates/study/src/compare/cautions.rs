@@ -3,7 +3,7 @@
 use super::runs::{ASSUMED_DEVIATION, Deviation};
 use super::{Run, Side};
 use plimsoll_model::{
-    ComparedMachine, Comparison, ComparisonCaution, CpusOf, Estimate, Goal, LimitOf, Measure,
+    ComparedMachine, Comparison, ComparisonCaution, Estimate, Goal, LimitOf, MachineCpus, Measure,
     RunToRunFrom, Workload,
 };
 
@@ -84,12 +84,12 @@ fn exact_power(sides: &[Side]) -> Option<ComparisonCaution> {
 /// machine.
 fn cpus(machines: &[ComparedMachine]) -> Option<ComparisonCaution> {
     let known = machines.iter().filter_map(|m| {
-        Some(CpusOf {
+        Some(MachineCpus {
             name: m.name.clone(),
             cpus: m.cpus?,
         })
     });
-    let cpus: Vec<CpusOf> = known.collect();
+    let cpus: Vec<MachineCpus> = known.collect();
     let numbers: Vec<u32> = cpus.iter().map(|k| k.cpus).collect();
     differ(&numbers).then_some(ComparisonCaution::Cpus { cpus })
 }

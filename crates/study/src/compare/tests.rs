@@ -1,8 +1,8 @@
 use super::*;
 use plimsoll_model::{
-    Arrivals, Bytes, Carried, ComparisonCaution, CpuThreshold, CpuTime, CpusOf, Difference,
-    DifferenceVerdict, Estimate, Goal, HashService, HttpService, ImportedTable, LimitOf, Measure,
-    NoIntervalCode, RunToRunFrom, TableRows, WorkUnit, Workload,
+    Arrivals, Bytes, Carried, ComparisonCaution, CpuThreshold, CpuTime, Difference,
+    DifferenceVerdict, Estimate, Goal, HashService, HttpService, ImportedTable, LimitOf,
+    MachineCpus, Measure, NoIntervalCode, RunToRunFrom, TableRows, WorkUnit, Workload,
 };
 use std::time::Duration;
 
@@ -310,7 +310,7 @@ fn differences_between_runs_give_cautions() {
     let power = cautions(&|two| two.iter_mut().for_each(drawn));
     assert_eq!(power, [ComparisonCaution::ExactPower]);
     let cpus = cautions(&|two| (two[0].runs[0].cpus, two[1].runs[0].cpus) = (Some(2), Some(8)));
-    let each = [("a", 2), ("b", 8)].map(|(name, cpus)| CpusOf {
+    let each = [("a", 2), ("b", 8)].map(|(name, cpus)| MachineCpus {
         name: name.to_owned(),
         cpus,
     });

@@ -1,7 +1,7 @@
 use super::*;
 use crate::drift::tests::values;
 use crate::testing::{plan, trial_at};
-use plimsoll_model::{CpuTime, Invalid, ServiceUse, Share, Verdict};
+use plimsoll_model::{CpuTime, CpusOf, Invalid, ServiceUse, Share, Verdict};
 use std::time::Duration;
 
 /// A trial at each of these CPU times per request, in milliseconds, at 950 to 1,050/s.
@@ -70,6 +70,7 @@ fn trials_that_cost_much_more_are_counted() {
     // Steal explains it, so these trials are invalid.
     for at in [9, 30] {
         trials[at].verdict = Verdict::Invalid(vec![Invalid::Steal {
+            on: CpusOf::Machine,
             stolen: Share::ONE,
             bound: Share::ZERO,
         }]);
@@ -89,7 +90,7 @@ fn other_loads_overload_and_a_few_trials_say_nothing() {
     assert_eq!(costly(&|_| ()), 1);
     let offered = |trial: &mut Trial, rps: u64| {
         let rate = plimsoll_model::Rate::per_second(rps as f64).unwrap();
-        trial.spec.setting = plimsoll_model::Setting::Offer { rate };
+        trial.spec.setting = plimsoll_model::Setting::offer(rate);
         trial.work.intended = 10 * rps;
     };
     assert_eq!(costly(&|trial| offered(trial, 500)), 0, "far below");
