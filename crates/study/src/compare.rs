@@ -102,6 +102,10 @@ fn check(side: &Side, all: &[Side]) -> Result<(), CompareError> {
     }
     for run in &side.runs {
         let name = || run.name.clone();
+        let all = all.iter().flat_map(|side| &side.runs);
+        if all.filter(|other| other.name == run.name).count() > 1 {
+            return Err(CompareError::SameName { name: name() });
+        }
         if run.capacities.is_empty() {
             return Err(CompareError::NoGoal { name: name() });
         }

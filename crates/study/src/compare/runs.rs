@@ -82,7 +82,9 @@ pub(super) fn sum_of_means(terms: &[Term<'_>], deviation: Deviation) -> (Estimat
     let free: f64 = terms.iter().map(Term::free).sum();
     let squares: f64 = terms.iter().map(Term::squares).sum();
     let seen = (free > 0.0).then(|| (squares / free).sqrt());
-    let measured = seen.filter(|sd| *sd > 0.0 && free >= FEWEST_FREE && deviation.stated.is_none());
+    // Runs that agree but for rounding show no deviation.
+    let differs = seen.filter(|sd| *sd > 1e-9 * deviation.scale);
+    let measured = differs.filter(|_| free >= FEWEST_FREE && deviation.stated.is_none());
     if let Some((sd, (reach, free))) = measured.and_then(|sd| Some((sd, by_t(terms, sd, free)?))) {
         let estimate = Estimate::within(value, value - reach, value + reach);
         let from = RunToRunFrom::Measured;

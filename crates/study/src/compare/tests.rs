@@ -427,7 +427,8 @@ fn too_few_runs_are_taken_to_differ_as_assumed_and_at_least_as_seen() {
 
 #[test]
 fn runs_that_agree_to_the_last_digit_do_not_show_that_none_differ() {
-    let sides = [runs("a", &[1000.0; 3]), runs("b", &[1001.0; 3])];
+    let rounded = [1001.0, 1001.0 + 1e-9, 1001.0];
+    let sides = [runs("a", &[1000.0; 3]), runs("b", &rounded)];
     let difference = first_difference(&sides);
     assert_eq!(difference.run_to_run.unwrap().from, RunToRunFrom::Assumed);
     assert_eq!(difference.verdict, DifferenceVerdict::Inconclusive);
@@ -483,4 +484,5 @@ fn runs_that_do_not_repeat_each_other_are_refused() {
     assert!(refused(&|run| run.workload = http("http://a:8080/y")).contains("another path"));
     let goals = refused(&|run| run.capacities[0].goal = "p99<2x".parse().unwrap());
     assert!(goals.contains("p99<2x"), "{goals}");
+    assert!(refused(&|run| run.name = "a1".to_owned()).contains("called 'a1'"));
 }
