@@ -7,7 +7,7 @@ HorizontalPodAutoscaler scale simulated pods whose load line is known. There is
 no kubelet: this program marks pods as ready and serves their CPU use as
 metrics.k8s.io. All fleets run at once, each in a namespace of its own.
 
-    bench/autoscaler/loop.py --binaries DIR --plimsoll PROGRAM [--speed 5]
+    bench/autoscaler/loop.py --binaries DIR --plimsoll PROGRAM [--speed 3]
 
 Exits with 1 if a fleet does other than expected, and with 3 if the machine was
 too busy to tell. .ci/kubernetes builds what it needs.
@@ -133,7 +133,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--binaries", required=True, help="folder of etcd and Kubernetes' programs")
     parser.add_argument("--plimsoll", required=True, help="the program")
-    parser.add_argument("--speed", type=speed, default=5, help="simulated seconds per second (5)")
+    parser.add_argument("--speed", type=speed, default=3, help="simulated seconds per second (3)")
     parser.add_argument("--trace", help="write every step to this CSV file")
     args = parser.parse_args()
     wanted = [os.path.join(args.binaries, program) for program in PROGRAMS]
