@@ -381,6 +381,7 @@ fn held_out() -> Vec<Scenario> {
         varying("held out: slower by 0.02 %/s", leak).wrong(18),
         steady("held out: token bucket of 0.5 s", bucket(0.5), 10.0).wrong(0),
         varying("held out: drift of 3 % over 120 s", drift(0.03, 120.0)).wrong(2),
+        varying("held out: drift of 2.5 % over 200 s", drift(0.025, 200.0)).wrong(2),
         varying(
             "held out: 1 trial in 15 slower by 20 %",
             some(1.0 / 15.0, 1.2),
