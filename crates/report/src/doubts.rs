@@ -41,27 +41,13 @@ fn sentence(doubt: &Doubt) -> String {
             goal,
             broken_rps,
             kept_rps,
-        } => format!(
-            "The rows contradict each other: {goal} is missed at {} but met at {}; check them \
-             before acting on either.",
-            per_second(broken_rps),
-            per_second(kept_rps)
-        ),
+        } => kept_beyond(goal, broken_rps, kept_rps),
         Doubt::FasterBeyond {
             slow_load_pct,
             slow_p99_us,
             fast_load_pct,
             fast_p99_us,
-        } => {
-            let slow_at = number::trimmed_pct(slow_load_pct);
-            format!(
-                "p99 is {} at {slow_at} % load and {} at {} %: something disturbed the trials at \
-                 {slow_at} %; sweep again before acting on either.",
-                time_us(slow_p99_us),
-                time_us(fast_p99_us),
-                number::trimmed_pct(fast_load_pct)
-            )
-        }
+        } => faster_beyond((slow_load_pct, slow_p99_us), (fast_load_pct, fast_p99_us)),
         Doubt::Connections {
             connections,
             latency_us,
@@ -90,6 +76,27 @@ fn sentence(doubt: &Doubt) -> String {
             at_half_pct,
         } => unclear_cpu(at_low_pct, at_half_pct),
     }
+}
+
+fn kept_beyond(goal: Goal, broken_rps: f64, kept_rps: f64) -> String {
+    format!(
+        "The rows contradict each other: {goal} is missed at {} but met at {}; check them before \
+         acting on either.",
+        per_second(broken_rps),
+        per_second(kept_rps)
+    )
+}
+
+/// Of two levels, each a load in percent and a p99 in microseconds.
+fn faster_beyond(slow: (f64, f64), fast: (f64, f64)) -> String {
+    let slow_at = number::trimmed_pct(slow.0);
+    format!(
+        "p99 is {} at {slow_at} % load and {} at {} %: something disturbed the trials at \
+         {slow_at} %; sweep again before acting on either.",
+        time_us(slow.1),
+        time_us(fast.1),
+        number::trimmed_pct(fast.0)
+    )
 }
 
 fn over_connections(

@@ -17,6 +17,8 @@ use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 
 /// How likely a test calls a service without changes changing.
 const BY_CHANCE: f64 = 0.01;
+/// The same where only a minute is lost.
+const WORTH_A_MINUTE: f64 = 0.05;
 /// The same for the trend over levels, which has one pair of trials for each: of eight pairs
 /// all have to agree.
 const TREND_BY_CHANCE: f64 = 0.02;
@@ -55,14 +57,14 @@ pub(crate) fn doubts(
         let misses = crate::capacity::evidence(&bound, plan, trials);
         if let Some(order) = boundary::time_order(&misses, bound.share()) {
             let shift = order.shift.filter(|(_, errors)| errors.abs() > SHIFTED);
-            let shift_pct = shift.map(|(by, _)| 100.0 * by.exp_m1()).filter(matters);
+            let shift_pct = shift.map(|(by, _)| 100.0 * by.exp_m1());
             match shift_pct {
                 Some(change_pct) => out.push(Doubt::Shifted { goal, change_pct }),
                 None if is_clustered(&order.residuals) => out.push(Doubt::Clustered { goal }),
                 None => {}
             }
         }
-        if rises_late(&bound, plan, trials) {
+        if rises_late(&bound, plan, trials, BY_CHANCE) {
             out.push(Doubt::RisesLate { goal });
         }
     }
@@ -216,10 +218,17 @@ fn slow_trials(levels: &[Vec<LevelTrial>], up_to: f64) -> Option<Doubt> {
     })
 }
 
+/// Whether a longer confirmation is worth its time, because latency may rise late in trials.
+/// A mistake costs a minute and not a doubt.
+pub fn may_rise_late(bound: &Bound, plan: &Plan, trials: &[Trial]) -> bool {
+    rises_late(bound, plan, trials, WORTH_A_MINUTE)
+}
+
 /// Whether trials that miss a latency limit meet it at first and miss it at their end,
 /// more often than the other way round: a queue, a bucket or a cache that longer trials
-/// would fill or empty at a lower load. McNemar's exact test.
-pub fn rises_late(bound: &Bound, plan: &Plan, trials: &[Trial]) -> bool {
+/// would fill or empty at a lower load. McNemar's exact test, wrong in `by_chance` of the
+/// runs of a service of which that is not so.
+fn rises_late(bound: &Bound, plan: &Plan, trials: &[Trial], by_chance: f64) -> bool {
     let Some(limit) = bound.limit() else {
         return false;
     };
@@ -239,7 +248,7 @@ pub fn rises_late(bound: &Bound, plan: &Plan, trials: &[Trial]) -> bool {
     let Ok(coin) = Binomial::new(0.5, n) else {
         return false;
     };
-    late > early && coin.sf(late - 1) < BY_CHANCE
+    late > early && coin.sf(late - 1) < by_chance
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ mod theil_sen;
 mod thresholds;
 pub mod yields;
 
-pub use drift::rises_late;
+pub use drift::may_rise_late;
 
 use carried::trial_is_carried;
 use curve::{Curve, CurveTrial};

@@ -109,7 +109,7 @@ fn confirm_window(
     trials: &[Trial],
     goals: &[OneGoal],
 ) -> Duration {
-    let is_late = |goal: &OneGoal| plimsoll_study::rises_late(&goal.bound, plan, trials);
+    let is_late = |goal: &OneGoal| plimsoll_study::may_rise_late(&goal.bound, plan, trials);
     match search.confirm.is_zero() || !goals.iter().any(is_late) {
         true => search.confirm,
         false => search.confirm.max(LATE),

@@ -128,7 +128,7 @@ fn import_runs(folder: &Folder, name: &str, factors: &[f64]) {
         let (table, record) = (format!("{name}.csv"), format!("{name}{}", nth + 1));
         let row = |step: u32| format!("{},{},{}\n", f64::from(10 * step) * factor, 10 * step, 900);
         let rows: String = (1..=10).map(row).collect();
-        folder.write(&table, &format!("rate_rps,cpu_pct,latency_us\n{rows}"));
+        folder.write(&table, format!("rate_rps,cpu_pct,latency_us\n{rows}"));
         let args = [
             "import", &table, "-o", &record, "--name", name, "--cpus", "8",
         ];

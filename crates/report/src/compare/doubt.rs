@@ -1,7 +1,7 @@
 //! What a reader of a comparison should know, in sentences.
 
 use crate::number;
-use plimsoll_model::{ComparisonCaution, human_duration};
+use plimsoll_model::{ComparisonCaution, MachineCpus, human_duration};
 use std::time::Duration;
 
 pub(super) fn sentence(caution: &ComparisonCaution) -> String {
@@ -10,12 +10,7 @@ pub(super) fn sentence(caution: &ComparisonCaution) -> String {
             deviation_pct,
             stated,
         } => single_runs(*deviation_pct, *stated),
-        ComparisonCaution::FewRuns { deviation_pct } => format!(
-            "There are too few runs to measure by how much runs of one machine differ: the \
-             intervals assume a standard deviation of {} % from run to run. Three runs of each \
-             machine measure it.",
-            number::trimmed_pct(*deviation_pct)
-        ),
+        ComparisonCaution::FewRuns { deviation_pct } => few_runs(*deviation_pct),
         ComparisonCaution::NotAlternated { first, then } => format!(
             "All runs of {first} were made before those of {then}: a slow change of the machine \
              would look like a difference. Make them in turn."
@@ -32,11 +27,7 @@ pub(super) fn sentence(caution: &ComparisonCaution) -> String {
         ComparisonCaution::ExactPower => "Power is that of the CPU packages alone and taken as \
              exact: the interval of work per watt is that of the capacity."
             .to_owned(),
-        ComparisonCaution::Cpus { cpus } => format!(
-            "The services had different numbers of CPUs ({}). A service usually carries less per \
-             CPU on more CPUs, so capacity per CPU does not compare the CPUs alone.",
-            by_name(cpus.iter().map(|of| (&of.name, of.cpus.to_string())))
-        ),
+        ComparisonCaution::Cpus { cpus } => different_cpus(cpus),
         ComparisonCaution::WideCapacity {
             name,
             goal,
@@ -73,6 +64,23 @@ pub(super) fn sentence(caution: &ComparisonCaution) -> String {
              missed the goal."
         ),
     }
+}
+
+fn few_runs(deviation_pct: f64) -> String {
+    let pct = number::trimmed_pct(deviation_pct);
+    format!(
+        "There are too few runs to measure by how much runs of one machine differ: the intervals \
+         assume a standard deviation of {pct} % from run to run. Three runs of each machine \
+         measure it."
+    )
+}
+
+fn different_cpus(cpus: &[MachineCpus]) -> String {
+    let each = by_name(cpus.iter().map(|of| (&of.name, of.cpus.to_string())));
+    format!(
+        "The services had different numbers of CPUs ({each}). A service usually carries less per \
+         CPU on more CPUs, so capacity per CPU does not compare the CPUs alone."
+    )
 }
 
 fn single_runs(deviation_pct: f64, stated: bool) -> String {

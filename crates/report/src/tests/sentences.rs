@@ -274,6 +274,10 @@ fn changes(cases: &mut Cases) {
         ..found.clone()
     };
     with_goal(cases, "met at saturation", saturated);
+    changes_of_the_service(cases);
+}
+
+fn changes_of_the_service(cases: &mut Cases) {
     let goal = "p99<10ms".parse().unwrap();
     for doubt in [
         Doubt::Clustered { goal },

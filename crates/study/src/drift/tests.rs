@@ -164,7 +164,7 @@ fn trials_that_miss_a_limit_only_at_their_end_are_too_short() {
         trial.seconds = p99_ms.map(second).to_vec();
         vec![trial; times]
     };
-    let late = |trials: &[Trial]| rises_late(&bound, &plan(), trials);
+    let late = |trials: &[Trial]| rises_late(&bound, &plan(), trials, BY_CHANCE);
     assert!(late(&trials([5, 8, 20], 8)));
     assert!(!late(&trials([5, 8, 20], 5)), "by chance in 3 %");
     assert!(!late(&trials([20, 20, 20], 8)));
