@@ -160,9 +160,7 @@ fn equals_are_seldom_called_better_or_worse() {
     ];
     let mut broken = Vec::new();
     for (name, speed) in services {
-        let all: Vec<Runs> = (0..seeds)
-            .map(|seed| Runs::of(name, speed, means, seed))
-            .collect();
+        let all = simulated::in_parallel(seeds, |seed| Runs::of(name, speed, means, seed));
         let counts = count(&all);
         let Counts {
             false_calls, found, ..
