@@ -11,7 +11,7 @@ mod simulated;
 
 use plimsoll_experiments::sweep::SweepPlanner;
 use plimsoll_model::{CapacityFinding, CapacityStatus, Findings, Phase, Plan, Trial};
-use scenarios::{Scenario, scenarios};
+use scenarios::{Scenario, in_parallel, scenarios};
 use std::time::Duration;
 
 /// What a finding says, against the truth.
@@ -71,7 +71,7 @@ fn confident_answers_are_right() {
     println!("{:44} truth  right wrong doubted undecided, of {seeds}", "");
     let mut broken: Vec<String> = Vec::new();
     for scenario in scenarios().iter().filter(|s| s.name.contains(&only)) {
-        let found = simulated::in_parallel(seeds, |seed| findings(scenario, seed));
+        let found = in_parallel(seeds, |seed| findings(scenario, seed));
         let answers: Vec<Answer> = found.iter().map(|found| judge(scenario, found)).collect();
         let count = |which| answers.iter().filter(|answer| **answer == which).count() as u64;
         let rates = found.iter().filter_map(|found| found.capacity[0].rate_rps);

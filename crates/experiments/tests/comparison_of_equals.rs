@@ -12,7 +12,7 @@ mod simulated;
 use plimsoll_experiments::sweep::SweepPlanner;
 use plimsoll_model::{Comparison, DifferenceVerdict, Trial};
 use plimsoll_study::compare::{Run, Side, compare};
-use scenarios::{Scenario, Speed, drift, of_mean};
+use scenarios::{Scenario, Speed, drift, in_parallel, of_mean};
 
 /// The most runs a side of one comparison.
 const RUNS: usize = 3;
@@ -160,7 +160,7 @@ fn equals_are_seldom_called_better_or_worse() {
     ];
     let mut broken = Vec::new();
     for (name, speed) in services {
-        let all = simulated::in_parallel(seeds, |seed| Runs::of(name, speed, means, seed));
+        let all = in_parallel(seeds, |seed| Runs::of(name, speed, means, seed));
         let counts = count(&all);
         let Counts {
             false_calls, found, ..

@@ -196,7 +196,9 @@ fn rises_late(goal: Goal) -> String {
 /// Why a doubt leaves no CPU threshold.
 pub fn no_threshold(doubt: &Doubt) -> &'static str {
     match doubt {
-        Doubt::UnclearCpu { .. } => "CPU use at low and at half load cannot be told apart",
+        Doubt::UnclearCpu { .. } => {
+            "CPU use at low and at half load differs by less than the noise"
+        }
         _ => "CPU use hardly depends on the load",
     }
 }
@@ -212,8 +214,8 @@ fn flat_cpu(cpu_pct: f64) -> String {
 fn unclear_cpu(low: Estimate, half: Estimate) -> String {
     let pct = |cpu: Estimate| Written::pct(cpu).with_ends(" %");
     format!(
-        "There is no scale-out threshold: CPU use at low and at half load, {} and {}, cannot be told \
-         apart. Sweep again for longer, without --quick.",
+        "There is no scale-out threshold: CPU use at low and at half load, {} and {}, differs by \
+         less than the noise. Sweep again for longer, without --quick.",
         pct(low),
         pct(half)
     )

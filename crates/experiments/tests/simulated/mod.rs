@@ -14,25 +14,6 @@ use plimsoll_simulate::Machine;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The results for `0..n` in their order, from as many threads as there are CPUs.
-pub(crate) fn in_parallel<R: Send>(n: u64, result: impl Fn(u64) -> R + Sync) -> Vec<R> {
-    let threads = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
-    let part = |first: u64| (first..n).step_by(threads as usize).map(&result).collect();
-    let mut parts: Vec<std::vec::IntoIter<R>> = std::thread::scope(|scope| {
-        let part = &part;
-        let running: Vec<_> = (0..threads)
-            .map(|first| scope.spawn(move || -> Vec<R> { part(first) }))
-            .collect();
-        running
-            .into_iter()
-            .map(|thread| thread.join().unwrap().into_iter())
-            .collect()
-    });
-    (0..n)
-        .map(|at| parts[(at % threads) as usize].next().unwrap())
-        .collect()
-}
-
 /// The flags of an experiment, as they are typed; they must be right.
 pub(crate) fn flags<A: Args>(line: &str) -> A {
     let command = Command::new("plimsoll").no_binary_name(true);

@@ -156,7 +156,7 @@ fn alike(report: &YieldReport<'_>) -> String {
             format!(" Within it, {names} {gain} as much (the intervals overlap).")
         }
         BudgetVerdict::Inconclusive | BudgetVerdict::Beyond => format!(
-            " Not told from it, because the intervals overlap: {names}; the worst case is that of the \
+            " Alike within the noise: {names}; the worst case is that of the \
              lowest of {}.",
             alike.len() + 1
         ),
