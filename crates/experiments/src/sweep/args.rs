@@ -42,7 +42,10 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("method", "The method"),
         ("headers", "A header, such as 'Accept: text/html'"),
         ("data", "The body, or @FILE"),
-        ("connections", "Connections kept open (default: 128)"),
+        (
+            "connections",
+            "Connections kept open (default: 128, more while they are the limit)",
+        ),
         ("insecure", "Accept any TLS certificate"),
     ],
     // The other flags are compared with the record.

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::load_record::LoadRecord;
 use crate::tally::tally;
-use plimsoll_model::{CapacityFinding, CapacityNote, Doubt, PlannedFrom, Trial, counted};
+use plimsoll_model::{CapacityFinding, CapacityNote, Doubt, Trial, counted};
 use plimsoll_report::reason;
 use plimsoll_report::sizing::PlanReport;
 
@@ -86,11 +86,6 @@ pub(super) fn no_target(report: &PlanReport<'_>) -> Failure {
     let auto = &report.sizing.autoscaler;
     let file = report.source.file.display();
     let rate = auto.rate_rps;
-    if report.sizing.planned_from == PlannedFrom::HighestTried {
-        return Failure::Mistake(format!(
-            "the capacity in {file} is a lower bound, so there is no CPU target to give Kubernetes; sweep again with higher levels (--levels) until the goal is missed"
-        ));
-    }
     Failure::Mistake(match (auto.target_cpu_pct, report.cpu_known_to) {
         (Some(pct), _) => format!(
             "CPU use at {rate:.1} requests per second is {pct:.2} %, too little for a target in whole percent; allow for fewer failures or less growth"

@@ -26,14 +26,12 @@ const NOTES: [&str; 3] = [
 ];
 
 /// The manifest, with comments that say what its numbers come from. `None`
-/// where there is no CPU target, or the capacity is a lower bound: an autoscaler would
-/// keep to it for ever.
+/// where there is no CPU target.
 ///
 /// What comes from outside stands in comments only, on one line each.
 pub fn plan_hpa(report: &PlanReport<'_>) -> Option<String> {
     let auto = &report.sizing.autoscaler;
-    let is_bound = report.sizing.planned_from == PlannedFrom::HighestTried;
-    let target = auto.hpa_target.filter(|_| !is_bound)?;
+    let target = auto.hpa_target?;
     let cpu = auto.cpu_pct?;
     let (before, after) = comments(report, cpu);
     let comments = [before, resources(report), after].map(|lines| commented(&lines));
