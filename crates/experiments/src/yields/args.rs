@@ -61,13 +61,13 @@ pub(super) const HELP: HelpPage = HelpPage {
 const YIELD_HELP: &str = "\
 How to read it, from a run on two shared virtual CPUs:
   arm         gained   change          interval  verdict
-  none          49.2  +26,100  20,500 to 31,400  beyond
-  quota-10ms    19.2     +158        107 to 290  beyond
-  plimsoll      39.1       -4         -19 to 12  inconclusive
+  none          49.2  +26,100  20,500 to 33,100  beyond
+  quota-10ms    19.2     +158         86 to 256  beyond
+  plimsoll      39.1       -4         -19 to 14  inconclusive
 Held by nothing, the job did 49.2 % of its work beside the service, and p99 was
 260 times as long. By a quota of 10 ms it did 19.2 %, and p99 more than doubled.
-By the law of `plimsoll side` it did 39.1 %; p99 changed by -19 to 12 %: whether
-it is within 5 % is inconclusive on a machine whose own noise is 27 %.
+By the law of `plimsoll side` it did 39.1 %; p99 changed by -19 to 14 %: whether
+it is within 5 % is inconclusive on a machine whose own noise is 25 %.
 
 Examples:
   plimsoll yield --quick

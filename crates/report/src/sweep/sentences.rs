@@ -112,7 +112,7 @@ fn rated(report: &Report<'_>) -> Option<Sentence> {
 /// What the highest throughput of the calibration says.
 fn limited_by(limit: LimitedBy) -> &'static str {
     match limit {
-        LimitedBy::Service => "the highest throughput during calibration, limited by the service.",
+        LimitedBy::Service => "the highest throughput during calibration.",
         LimitedBy::OtherLoad => {
             "the highest throughput during calibration, a lower bound: other processes used the \
              CPUs, and no valid trial shows the service saturated."

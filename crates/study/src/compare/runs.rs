@@ -55,6 +55,12 @@ impl Term<'_> {
         self.runs.iter().map(|run| (run.value - mean).powi(2)).sum()
     }
 
+    /// Whether there are several runs, and none has an interval of its own.
+    fn is_without_intervals(&self) -> bool {
+        let is_alone = |run: &Estimate| run.low.is_none() && run.high.is_none();
+        self.runs.len() > 1 && self.runs.iter().all(is_alone)
+    }
+
     /// The squared distance from the mean to an end of its interval, by what varies
     /// within runs; `None` where an end is open.
     fn within(&self, is_upper: bool) -> Option<f64> {
@@ -86,7 +92,11 @@ pub(super) fn sum_of_means(terms: &[Term<'_>], deviation: Deviation) -> (Estimat
     let differs = seen.filter(|sd| *sd > 1e-9 * deviation.scale);
     let measured = differs.filter(|_| free >= FEWEST_FREE && deviation.stated.is_none());
     if let Some((sd, (reach, free))) = measured.and_then(|sd| Some((sd, by_t(terms, sd, free)?))) {
-        let estimate = Estimate::within(value, value - reach, value + reach);
+        let estimate = Estimate::within(
+            value,
+            value - reach.max(of_single_runs(terms, false)),
+            value + reach.max(of_single_runs(terms, true)),
+        );
         let from = RunToRunFrom::Measured;
         return (estimate, run_to_run(from, sd / deviation.scale, Some(free)));
     }
@@ -98,7 +108,11 @@ pub(super) fn sum_of_means(terms: &[Term<'_>], deviation: Deviation) -> (Estimat
     let sd = known.max(seen.unwrap_or(0.0));
     let between = (NORMAL * sd).powi(2) * terms.iter().map(|t| 1.0 / t.number()).sum::<f64>();
     let reach = |is_upper: bool| {
-        let within = |term: &Term<'_>| term.within((term.sign > 0.0) == is_upper);
+        let within = |term: &Term<'_>| match term.is_without_intervals() {
+            // By how much they differ has what varies within them.
+            true => Some(0.0),
+            false => term.within((term.sign > 0.0) == is_upper),
+        };
         let within: Option<f64> = terms.iter().map(within).sum();
         Some((within? + between).sqrt())
     };
@@ -108,6 +122,14 @@ pub(super) fn sum_of_means(terms: &[Term<'_>], deviation: Deviation) -> (Estimat
         high: reach(true).map(|reach| value + reach),
     };
     (estimate, run_to_run(from, sd / deviation.scale, None))
+}
+
+/// The distance to an end of the interval by what varies within the only runs of their
+/// machines: runs of another one do not show that.
+fn of_single_runs(terms: &[Term<'_>], is_upper: bool) -> f64 {
+    let single = terms.iter().filter(|term| term.runs.len() == 1);
+    let within = single.filter_map(|term| term.within((term.sign > 0.0) == is_upper));
+    within.sum::<f64>().sqrt()
 }
 
 fn run_to_run(from: RunToRunFrom, share: f64, degrees_of_freedom: Option<f64>) -> RunToRun {

@@ -113,3 +113,38 @@ fn an_open_end_of_one_leaves_one_end_of_the_difference_open() {
         (Some(9.0), None)
     );
 }
+
+#[test]
+fn a_single_run_is_no_surer_than_its_own_interval() {
+    let several = [1.0, 1.001, 0.999].map(Estimate::alone);
+    let single = [Estimate::within(1.2, 1.0, 1.4)];
+    let found = difference(&several, &single, AS_SEEN);
+    let (low, high) = found.interval().unwrap();
+    assert!(low <= 1e-9 && high >= 0.4 - 1e-9, "{found:?}");
+    // Against several that agree as well it is as before.
+    let sure = difference(
+        &several,
+        &several.map(|e| Estimate::alone(e.value + 0.2)),
+        AS_SEEN,
+    );
+    assert!(!sure.holds(0.0));
+}
+
+#[test]
+fn runs_without_intervals_differ_by_at_least_what_is_stated() {
+    let stated = |share: f64| Deviation {
+        stated: Some(share),
+        scale: 1.0,
+    };
+    let (a, b) = (
+        [1.0, 1.1].map(Estimate::alone),
+        [1.2, 1.3].map(Estimate::alone),
+    );
+    let width = |share: f64| {
+        let (low, high) = difference(&a, &b, stated(share)).interval().unwrap();
+        high - low
+    };
+    assert!(width(0.2) > width(0.0) && width(0.0) > 0.1);
+    let one = difference(&a[..1], &b[..1], stated(0.2));
+    assert_eq!(one.interval(), None, "nothing says what varies within it");
+}
