@@ -1,8 +1,8 @@
 //! A job that runs next to the service in a trial.
 
 use crate::conduct::RunError;
-use crate::validity::Allowance;
 use plimsoll_model::TrialSpec;
+use plimsoll_study::validity::Allowance;
 use std::sync::atomic::AtomicBool;
 
 /// A job that runs next to the service. It is notified of the trial's edges and

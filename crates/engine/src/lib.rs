@@ -1,5 +1,5 @@
 //! The engine of all experiments: the loop, the common trial, offered load,
-//! sensors, calibration and validity.
+//! sensors and calibration.
 //!
 //! An experiment gives a [`Planner`] and a [`Runner`]; [`conduct()`] asks the
 //! planner for a trial, has the runner carry it out, and has it recorded, until
@@ -31,7 +31,6 @@ mod restart;
 mod sensors;
 mod service;
 mod site;
-pub mod validity;
 pub mod visits;
 mod window;
 

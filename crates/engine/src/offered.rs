@@ -13,12 +13,12 @@ use crate::drain::Drain;
 use crate::observer::{Observer, ObserverCost};
 use crate::restart::Restart;
 use crate::sensors::TrialSensors;
-use crate::validity;
 use crate::window::{by_seconds, fill, sleep_until, unix_ms, warm_up, without_load};
 use plimsoll_load::{Load, Offer};
 use plimsoll_model::{
     Arrivals, Bounds, Phase, Plan, Rate, StepPlan, SteppedRate, Trial, TrialSetting, TrialSpec,
 };
+use plimsoll_study::validity;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 

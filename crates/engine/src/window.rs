@@ -4,11 +4,11 @@ use crate::background::{BackgroundJob, NoJob};
 use crate::conduct::RunError;
 use crate::observer::{Observer, ObserverCost};
 use crate::sensors::{OpenSensors, TrialSensors};
-use crate::validity::{self, Allowance};
 use plimsoll_host::Reading;
 use plimsoll_load::{Running, Tick, WindowTimes};
 use plimsoll_model::{Bounds, CpuTime, CpuUse, Second, Trial, TrialSetting, TrialSpec};
 use plimsoll_study::steady;
+use plimsoll_study::validity::{self, Allowance};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 

@@ -108,6 +108,13 @@ pub enum Doubt {
         /// How many of these had no answer.
         unserved: u32,
     },
+    /// At light load the server refused or closed connections.
+    Closed {
+        /// How many the client had.
+        connections: u32,
+        /// The part of the requests that failed so, in percent.
+        failed_pct: f64,
+    },
     /// Trials near the boundary that follow each other are more alike than others: the
     /// service or its machine was faster or slower for minutes at a time.
     Clustered {
@@ -157,6 +164,13 @@ pub enum Doubt {
     RisesLate {
         /// The goal.
         goal: Goal,
+    },
+    /// Valid trials that the usual bounds would have made invalid: the plan's are wider.
+    Disturbed {
+        /// How many.
+        trials: usize,
+        /// Of how many valid ones.
+        of: usize,
     },
     /// CPU use hardly depends on the load, so no threshold follows from it.
     FlatCpu {

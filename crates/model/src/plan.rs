@@ -288,6 +288,25 @@ pub struct Bounds {
     pub retries: u32,
 }
 
+impl Bounds {
+    /// The default bounds.
+    ///
+    /// A generator with a core of its own keeps a slip p99 of 100 us here
+    /// (docs/benchmarks.md); of longer latencies the slip may be a tenth. A busy cloud
+    /// machine shows steal below 2 % and other load below 5 % all the time.
+    pub fn usual(interrupts: InterruptTime) -> Bounds {
+        let share = |x| Share::new(x).unwrap_or(Share::ZERO);
+        Bounds {
+            slip: Duration::from_micros(100),
+            slip_share: share(0.10),
+            steal_share: share(0.02),
+            other_share: share(0.05),
+            interrupts,
+            retries: 3,
+        }
+    }
+}
+
 /// Where a kernel counts the time of interrupts, beside `irq` and `softirq` of
 /// /proc/stat.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -20,7 +20,7 @@ pub(crate) fn sentences(doubts: &[Doubt]) -> Vec<Sentence> {
         .collect()
 }
 
-fn sentence(doubt: &Doubt) -> String {
+pub(crate) fn sentence(doubt: &Doubt) -> String {
     match *doubt {
         Doubt::ShortLatencies { most_us } => format!(
             "No latency is above {}, too short for answers over a network: if the table is in \
@@ -58,6 +58,10 @@ fn sentence(doubt: &Doubt) -> String {
             connections,
             unserved,
         } => unserved_connections(connections, unserved),
+        Doubt::Closed {
+            connections,
+            failed_pct,
+        } => closed_connections(connections, failed_pct),
         Doubt::Clustered { goal } => clustered(goal),
         Doubt::Shifted { goal, change_pct } => shifted(goal, change_pct),
         Doubt::Trend { change_pct } => trend(change_pct),
@@ -70,6 +74,7 @@ fn sentence(doubt: &Doubt) -> String {
         } => costly_trials(rate_rps, (trials, of), ratio),
         Doubt::CpuTimeVaries { by_pct } => cpu_time_varies(by_pct),
         Doubt::RisesLate { goal } => rises_late(goal),
+        Doubt::Disturbed { trials, of } => disturbed(trials, of),
         Doubt::FlatCpu { cpu_pct } => flat_cpu(cpu_pct),
         Doubt::UnclearCpu {
             at_low_pct,
@@ -125,6 +130,15 @@ fn unserved_connections(connections: u32, unserved: u32) -> String {
         "The server answers few connections at a time: at light load {unserved} of {connections} \
          had no answer in a whole trial. Clients beyond those wait until they give up; raise the \
          server's limit, or sweep with as many as it serves (-c)."
+    )
+}
+
+fn closed_connections(connections: u32, failed_pct: f64) -> String {
+    let failed = number::pct(failed_pct);
+    format!(
+        "The server refuses or closes connections: at light load {failed} % of the requests failed \
+         so, over {connections} connections. It may permit fewer; raise its limit, or sweep with as \
+         many as it permits (-c)."
     )
 }
 
@@ -201,6 +215,13 @@ pub fn no_threshold(doubt: &Doubt) -> &'static str {
         }
         _ => "CPU use hardly depends on the load",
     }
+}
+
+fn disturbed(trials: usize, of: usize) -> String {
+    format!(
+        "{trials} of {of} trials had more steal, other load or slip than the usual bounds permit: \
+         the bounds were raised, so the figures are those of a disturbed machine."
+    )
 }
 
 fn flat_cpu(cpu_pct: f64) -> String {

@@ -13,7 +13,7 @@ use crate::light::{self, Light};
 use crate::pooled::TrialsUpTo;
 use crate::rated::rated;
 use crate::shown::{Shown, shown};
-use crate::{cpu_use, levels};
+use crate::{cpu_use, drift, levels};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightLoad,
     MissedBy, Phase, Plan, Rate, Trial, TriedAt, Workload,
@@ -166,8 +166,15 @@ impl Asked {
         finding.rate_rps = finding
             .rate_rps
             .map(|rate| end.map_or(rate, |end| not_beyond(rate, end.rate_rps)));
+        // The search confirms the end of the interval that the scatter of trials gives.
         let low = finding.rate_rps.and_then(|r| r.low);
         finding.confirmed = low.and_then(|low| confirmed(bound, plan, trials, low));
+        // A variation of the service's speed moves its saturation, too, so this is not cut
+        // there. The ends of a cliff are loads that were tried.
+        if matches!(boundary, Boundary::Line { .. }) && is_sampled(plan) {
+            let rate = finding.rate_rps;
+            finding.rate_rps = rate.map(|rate| drift::cpu_time::widened(plan, trials, rate));
+        }
     }
 }
 
@@ -355,7 +362,7 @@ fn status(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>)
         Boundary::Line { rate, .. } => (CapacityStatus::Found, Some(rate)),
         // As many trials say that it was broken there.
         Boundary::Gap { low, .. } if 2 * low.kept <= low.of => (CapacityStatus::Undecided, None),
-        // Trials that met it there speak against a cliff.
+        // Trials that met it there contradict a cliff.
         Boundary::Gap { low, high } if 3 * high.kept >= high.of && is_narrow(low, high, plan) => {
             (CapacityStatus::Undecided, None)
         }

@@ -24,6 +24,8 @@ const WORTH_A_TRIAL: f64 = 0.5;
 /// By how much the mean latency of a trial may be too long by chance.
 const LATENCY_NOISE: f64 = 1.1;
 
+/// The least share of requests that fail with their connection that is no accident.
+const LEAST_CLOSED: f64 = 0.01;
 /// The fewest connections without an answer that are no chance.
 const FEWEST_UNSERVED: u32 = 8;
 
@@ -133,8 +135,7 @@ pub fn shortest_latency_s<'t, S: TrialSetting, O: 't>(
         .reduce(f64::min)
 }
 
-/// What speaks against taking the figures for those of the service with any number of
-/// clients.
+/// Why the figures may be those of the client's connections and not of the service.
 pub(crate) fn doubts(plan: &Plan, trials: &[Trial], rated: Option<Rate>) -> Vec<Doubt> {
     let limit = limit(plan, trials).map(|limit| Doubt::Connections {
         connections: limit.connections,
@@ -143,25 +144,41 @@ pub(crate) fn doubts(plan: &Plan, trials: &[Trial], rated: Option<Rate>) -> Vec<
         waited_pct: limit.waited_share.map(|share| 100.0 * share),
     });
     let unserved = rated.and_then(|rated| unserved(trials, rated));
-    limit.into_iter().chain(unserved).collect()
+    let closed = rated.and_then(|rated| closed(plan, trials, rated));
+    limit.into_iter().chain(unserved).chain(closed).collect()
 }
 
 /// Connections that are never answered though there is little load: the server serves few
 /// at a time. At more than half of the rated rate requests may just be in its queue.
 fn unserved(trials: &[Trial], rated: Rate) -> Option<Doubt> {
-    let is_light = |t: &&Trial| t.asked().get() <= rated.get() / 2.0;
-    let seen = || {
-        trials
-            .iter()
-            .filter(is_light)
-            .filter_map(|t| t.work.connections)
-    };
+    let seen = || light(trials, rated).filter_map(|t| t.work.connections);
     let all = seen().fold(ConnectionUse::default(), |a, b| a + b);
     let most = seen().max_by_key(|seen| seen.used)?;
     (all.unserved >= FEWEST_UNSERVED.max(all.used / 2)).then_some(Doubt::Unserved {
         connections: most.used,
         unserved: most.unserved,
     })
+}
+
+/// Connections that the server refuses or closes though there is little load: it permits
+/// few at a time.
+fn closed(plan: &Plan, trials: &[Trial], rated: Rate) -> Option<Doubt> {
+    let connections = connections(plan, trials)?;
+    let failed: u64 = light(trials, rated)
+        .map(|t| t.work.errors.connect + t.work.errors.reset)
+        .sum();
+    let intended: u64 = light(trials, rated).map(|t| t.work.intended).sum();
+    let share = failed as f64 / intended.max(1) as f64;
+    (share >= LEAST_CLOSED).then_some(Doubt::Closed {
+        connections,
+        failed_pct: 100.0 * share,
+    })
+}
+
+/// At more than half of the rated rate a service may be overloaded.
+fn light(trials: &[Trial], rated: Rate) -> impl Iterator<Item = &Trial> {
+    let is_light = move |t: &&Trial| t.asked().get() <= rated.get() / 2.0;
+    trials.iter().filter(is_light)
 }
 
 #[cfg(test)]
@@ -273,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_of_few_connections_is_told_from_lost_answers() {
+    fn a_server_of_few_connections_is_no_loss_of_answers() {
         let of = |used, unserved| {
             let mut trials = waiting(&[(100.0, 100, 0), (1000.0, 500, 0)], 128);
             let seen = trials[0].work.connections.as_mut().unwrap();
@@ -290,5 +307,21 @@ mod tests {
         assert_eq!(of(128, 124), Some(found));
         assert_eq!(of(128, 3), None, "a few lost answers");
         assert_eq!(of(4, 4), None, "too few");
+    }
+
+    #[test]
+    fn closed_connections_at_light_load_are_named() {
+        let of = |nth: usize, reset: u64| {
+            let mut trials = waiting(&[(100.0, 100, 0), (1000.0, 500, 0)], 128);
+            trials[nth].work.errors.reset = reset;
+            closed(&http(128), &trials, Rate::per_second(500.0).unwrap())
+        };
+        let found = Doubt::Closed {
+            connections: 128,
+            failed_pct: 48.0,
+        };
+        assert_eq!(of(0, 480), Some(found));
+        assert_eq!(of(0, 9), None, "an accident");
+        assert_eq!(of(1, 5000), None, "overload");
     }
 }

@@ -6,7 +6,8 @@
 
 use crate::connections;
 use crate::levels::Level;
-use plimsoll_model::{CapacityFinding, Doubt, GivenLatency, Plan, Rate, Trial, Workload};
+use crate::validity::{self, Allowance};
+use plimsoll_model::{Bounds, CapacityFinding, Doubt, GivenLatency, Plan, Rate, Trial, Workload};
 use std::time::Duration;
 
 /// Rows at one load that differ by this factor or more do not differ by chance:
@@ -43,7 +44,24 @@ pub(crate) fn of(
         out.extend(faster_beyond(&measured.collect::<Vec<_>>()));
     }
     out.extend(connections::doubts(plan, trials, rated));
+    out.extend(disturbed(plan, trials));
     out
+}
+
+/// What wider bounds than the usual ones let pass.
+fn disturbed(plan: &Plan, trials: &[Trial]) -> Option<Doubt> {
+    if matches!(plan.workload, Workload::Imported(_)) {
+        return None;
+    }
+    let usual = Bounds::usual(plan.run.bounds.interrupts);
+    let used = trials.iter().filter(|t| t.spec.phase.shows_load());
+    let used: Vec<&Trial> = used.filter(|t| t.verdict.is_valid()).collect();
+    let is_let_pass = |t: &&&Trial| !validity::judge(&usual, t, Allowance::default()).is_valid();
+    let trials = used.iter().filter(is_let_pass).count();
+    (trials > 0).then_some(Doubt::Disturbed {
+        trials,
+        of: used.len(),
+    })
 }
 
 /// The level, by load and p99, that is the most times as slow as one with more

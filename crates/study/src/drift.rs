@@ -45,9 +45,7 @@ pub(crate) fn doubts(
     if matches!(plan.workload, Workload::Imported(_)) {
         return Vec::new();
     }
-    // A change that is smaller than the precision asked for does not matter.
     let least_pct = plan.search.map_or(0.0, |s| 100.0 * s.precision.get());
-    let matters = |change_pct: &f64| change_pct.abs() >= least_pct;
     let found = capacity.iter().zip(asked.bounds());
     let found = found.filter(|(one, _)| one.status != CapacityStatus::Undecided);
     let mut out = Vec::new();
@@ -56,10 +54,12 @@ pub(crate) fn doubts(
         let goal = one.goal;
         let misses = crate::capacity::evidence(&bound, plan, trials);
         if let Some(order) = boundary::time_order(&misses, bound.share()) {
-            let shift = order.shift.filter(|(_, errors)| errors.abs() > SHIFTED);
-            let shift_pct = shift.map(|(by, _)| 100.0 * by.exp_m1());
-            match shift_pct {
-                Some(change_pct) => out.push(Doubt::Shifted { goal, change_pct }),
+            // Of any size: a small shift within the run shows that there are others beyond it.
+            match order.shift.filter(|(_, errors)| errors.abs() > SHIFTED) {
+                Some((by, _)) => {
+                    let change_pct = 100.0 * by.exp_m1();
+                    out.push(Doubt::Shifted { goal, change_pct });
+                }
                 None if is_clustered(&order.residuals) => out.push(Doubt::Clustered { goal }),
                 None => {}
             }
@@ -70,7 +70,8 @@ pub(crate) fn doubts(
     }
     if !capacity.is_empty() {
         let levels = means_by_level(trials);
-        let trend = trend(&levels).filter(matters);
+        // One that is smaller than the precision asked for does not matter.
+        let trend = trend(&levels).filter(|by_pct| by_pct.abs() >= least_pct);
         out.extend(trend.map(|change_pct| Doubt::Trend { change_pct }));
         // Beyond what is carried a queue makes trials differ by itself.
         let rates = capacity.iter().filter_map(|one| Some(one.rate_rps?.value));

@@ -45,6 +45,7 @@ pub mod steady;
 mod student;
 mod theil_sen;
 mod thresholds;
+pub mod validity;
 pub mod yields;
 
 pub use drift::may_rise_late;
@@ -63,12 +64,7 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let light = light::light_load(plan, &levels, trials, rated.as_ref());
     let asked = capacity::Asked::at(plan, light);
     let curve = trials_curve(plan, trials);
-    let mut capacity = asked.findings(plan, trials, curve.as_ref());
-    if !matches!(plan.workload, Workload::Imported(_)) {
-        for rate in capacity.iter_mut().filter_map(|one| one.rate_rps.as_mut()) {
-            *rate = drift::cpu_time::widened(plan, trials, *rate);
-        }
-    }
+    let capacity = asked.findings(plan, trials, curve.as_ref());
     let headroom = headroom::headroom(&levels, curve.as_ref(), rated.as_ref());
     let of = carried_at_most(&capacity, curve.as_ref(), rated.as_ref());
     let line = curve.as_ref().zip(of);

@@ -93,8 +93,8 @@ impl Line {
 
     /// By how much `x` at any share fell from the first of `counts` to the last, and how
     /// many standard errors that is: the score test for a term linear in the order of the
-    /// counts (McCullagh and Nelder, section 12.3). `None` where order and load cannot be
-    /// told apart.
+    /// counts (McCullagh and Nelder, section 12.3). `None` where the order of the
+    /// counts is that of their loads.
     pub(crate) fn shift(&self, counts: &[Count]) -> Option<(f64, f64)> {
         let n = counts.len() as f64;
         let weighted: Vec<(f64, f64, f64)> = counts

@@ -1,7 +1,6 @@
 //! Flags of every experiment.
 
 use super::value::{cpus, positive_duration, share};
-use crate::defaults::bounds;
 use clap::Args;
 use plimsoll_engine::RunError;
 use plimsoll_host::{Root, interrupt_time, own_allowed_cpus};
@@ -43,7 +42,7 @@ pub fn any_seed() -> u64 {
 impl RunArgs {
     /// When a trial is invalid.
     pub fn bounds(&self, interrupts: InterruptTime) -> Bounds {
-        let usual = bounds(interrupts);
+        let usual = Bounds::usual(interrupts);
         Bounds {
             slip: self.max_slip.unwrap_or(usual.slip),
             steal_share: self.max_steal.unwrap_or(usual.steal_share),

@@ -1,12 +1,11 @@
 //! The planner of copies on a simulated machine: time is arithmetic.
 
 use super::plan::planner;
-use crate::defaults::bounds;
 use crate::simulated::conducted;
 use plimsoll_engine::{Next, Outcome, Planner};
 use plimsoll_model::{
-    Copies, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload, InterruptTime, Phase, RunPlan,
-    Trial, TrialSpec,
+    Bounds, Copies, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload, InterruptTime, Phase,
+    RunPlan, Trial, TrialSpec,
 };
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ fn of_four() -> CopiesPlan {
         run: RunPlan {
             passes: 2,
             idle: Duration::from_secs(2),
-            bounds: bounds(InterruptTime::Unknown),
+            bounds: Bounds::usual(InterruptTime::Unknown),
             seed: 11,
             budget: Duration::from_secs(62),
             ..RunPlan::blank()

@@ -96,7 +96,7 @@ pub struct SweepArgs {
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window, allow_hyphen_values = true)]
     pub(super) duration: Option<Duration>,
 
-    /// How long the lower end of each capacity is tried in one go at the end: so long that
+    /// How long the lower end of each capacity is tried without a break at the end: so long that
     /// rare pauses show (default: 12s, 60s where latency rises late in trials; with --quick none).
     #[arg(long, value_name = "TIME", value_parser = window, allow_hyphen_values = true)]
     pub(super) confirm: Option<Duration>,

@@ -192,6 +192,11 @@ fn differences(args: &SweepArgs, plan: &Plan) -> Vec<String> {
         ("--seed", shown(args.load.run.seed), shown(Some(run.seed))),
         ("--rated", shown(args.rated), shown(plan.calibration.rated)),
         ("--duration", time(args.duration), time(Some(run.window))),
+        (
+            "--confirm",
+            time(args.confirm),
+            time(plan.search.map(|search| search.confirm)),
+        ),
     ];
     let difference = |(what, given, recorded): Flag| {
         let given = given.filter(|given| recorded.as_ref() != Some(given))?;

@@ -118,7 +118,7 @@ pub struct YieldArgs {
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = positive_duration)]
     pub(super) job_timeout: Duration,
 
-    /// Ways to hold the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset, and by a law that decides once a second: resctl (resctl-demo's for the CPU, without its guards of memory and disk pressure), koordinator, plimsoll (default: all; with --quick none by law; with --curve the quotas; with --step those that differ most).
+    /// Ways to restrict the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset, and by a law that decides once a second: resctl (resctl-demo's for the CPU, without its guards of memory and disk pressure), koordinator, plimsoll (default: all; with --quick none by law; with --curve the quotas; with --step those that differ most).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arm)]
     pub(super) arms: Option<Vec<Arm>>,
 
@@ -185,7 +185,7 @@ fn arm(text: &str) -> Result<Arm, String> {
     let arm: Arm = text.trim().parse().map_err(|e| format!("{e}"))?;
     match arm.is_beside() {
         true => Ok(arm),
-        false => Err("it is measured in any case; name ways to hold the job only".into()),
+        false => Err("it is measured in any case; name ways to restrict the job only".into()),
     }
 }
 

@@ -7,13 +7,14 @@ use super::laws::{self, Holding, Wish};
 use super::{SharedGroup, lock};
 use crate::experiment::Machine;
 use plimsoll_control::{CgroupLayout, Journal, Usage};
-use plimsoll_engine::{BackgroundJob, RunError, validity::Allowance};
+use plimsoll_engine::{BackgroundJob, RunError};
 use plimsoll_host::{ProcessStat, Root};
 use plimsoll_load::LoadError;
 use plimsoll_load::hash::burn::Counts;
 use plimsoll_model::{
     Arm, CpuTime, Job, JobHeld, JobWork, Share, SideloadPlan, TrialSpec, YieldOutcome, YieldSetting,
 };
+use plimsoll_study::validity::Allowance;
 use std::process::{Child, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};

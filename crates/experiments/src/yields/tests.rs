@@ -6,12 +6,12 @@ use super::job::allowance;
 use super::plan::YieldPlanner;
 use super::{YieldArgs, defaults, visits};
 use crate::simulated::{self, flags, hash};
-use plimsoll_engine::validity::Allowance;
 use plimsoll_engine::{Next, Planner, Progress};
 use plimsoll_model::{
     Arm, BesideRate, CpuPlan, CpuTime, CpuUse, InterruptTime, Job, JobHeld, JobWork, LoadLevel,
     Phase, Rate, Share, SideloadPlan, TrialSpec, YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
 };
+use plimsoll_study::validity::Allowance;
 use std::time::Duration;
 
 const ARMS: [Arm; 7] = [

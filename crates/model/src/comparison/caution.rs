@@ -1,6 +1,6 @@
 //! What a reader of a comparison should know.
 
-use crate::{Goal, Mismatch};
+use crate::{Doubt, Goal, Mismatch};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -65,7 +65,7 @@ pub enum ComparisonCaution {
     Surroundings {
         /// The machine or run.
         name: String,
-        /// What it is held against.
+        /// The one that it is compared with.
         first: String,
         /// In what they differ.
         differs: Mismatch,
@@ -74,10 +74,17 @@ pub enum ComparisonCaution {
     Version {
         /// The machine or run.
         name: String,
-        /// What it is held against.
+        /// The one that it is compared with.
         first: String,
         /// The first one's version, and this one's.
         versions: [String; 2],
+    },
+    /// A run's own figures are in doubt.
+    Doubted {
+        /// The run.
+        name: String,
+        /// Why.
+        doubt: Doubt,
     },
     /// A longer trial at the lower end of a capacity did not keep the goal.
     NotConfirmed {

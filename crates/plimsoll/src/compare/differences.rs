@@ -45,6 +45,11 @@ pub(super) fn cautions(loaded: &[Vec<LoadRecord>], names: &Names) -> Vec<Compari
                 name: name.clone(),
                 goal: finding.goal,
             }));
+            let doubts = run.findings.doubts.iter();
+            out.extend(doubts.map(|doubt| ComparisonCaution::Doubted {
+                name: name.clone(),
+                doubt: *doubt,
+            }));
         }
     }
     out

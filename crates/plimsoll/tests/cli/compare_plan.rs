@@ -54,6 +54,25 @@ fn tables_that_end_before_the_goal_does_are_inconclusive() {
 }
 
 #[test]
+fn doubts_about_a_record_reach_the_comparison() {
+    let folder = published();
+    let rows = "rate_rps,cpu_pct,latency_us\n1000,10,1\n2000,20,2\n3000,30,3\n";
+    std::fs::write(folder.path("short.csv"), rows).unwrap();
+    folder
+        .run("import short.csv -o short --cpus 8")
+        .says(0, &[]);
+    let json = folder.run("compare arm short --format json").json();
+    let cautions = json["cautions"].as_array().unwrap();
+    let doubted = cautions.iter().filter(|c| c["code"] == "doubted");
+    let doubted: Vec<&Value> = doubted.collect();
+    assert_eq!(doubted.len(), 1, "{cautions:?}");
+    assert_eq!(doubted[0]["name"], "short");
+    assert_eq!(doubted[0]["doubt"]["kind"], "short_latencies");
+    let text = folder.run("compare arm short").text();
+    has(&text, &["In doubt at short: No latency is above 3us"]);
+}
+
+#[test]
 fn a_price_changes_which_is_better() {
     let folder = published();
     let compare = "compare arm smt --goal cpu<80% --format json \

@@ -151,6 +151,9 @@ fn a_run_is_resumed_with_another_clock_source_but_not_with_another_governor() {
     let resume = "sweep --resume run";
     let complete = ["is complete", "plimsoll report run", "start a new run"];
     folder.run(resume).says(2, &complete);
+    folder.change("run", "UPDATE run SET ended = 'interrupted'");
+    let confirm = folder.run("sweep --resume run --confirm 30m");
+    confirm.says(2, &["--confirm is 1800s and was"]);
     for (key, value, code, words) in [
         (
             "clock_source",

@@ -1,7 +1,7 @@
 //! What a reader of a comparison should know, in sentences.
 
-use crate::number;
-use plimsoll_model::{ComparisonCaution, MachineCpus, human_duration};
+use crate::{doubts, number};
+use plimsoll_model::{ComparisonCaution, Goal, LimitOf, MachineCpus, human_duration};
 use std::time::Duration;
 
 pub(super) fn sentence(caution: &ComparisonCaution) -> String {
@@ -33,15 +33,11 @@ pub(super) fn sentence(caution: &ComparisonCaution) -> String {
             goal,
             half_width_pct,
         } => format!(
-            "The capacity of {name} within {goal} is known to ±{:.0} %; smaller differences do not \
-             show. Sweep it longer, without --quick or with --precision, or more often.",
-            half_width_pct
+            "The capacity of {name} within {goal} is known to ±{half_width_pct:.0} %; smaller \
+             differences do not show. Sweep it longer, without --quick or with --precision, or more \
+             often."
         ),
-        ComparisonCaution::RelativeGoal { goal, limits } => format!(
-            "The goal {goal} is relative to each machine's own latency at light load, so it is \
-             another limit on each: {}.",
-            by_name(limits.iter().map(|of| (&of.name, time(of.limit_us))))
-        ),
+        ComparisonCaution::RelativeGoal { goal, limits } => relative(goal, limits),
         ComparisonCaution::Surroundings {
             name,
             first,
@@ -59,6 +55,9 @@ pub(super) fn sentence(caution: &ComparisonCaution) -> String {
         } => format!(
             "{first} and {name} were not measured with the same Plimsoll: {one} against {two}."
         ),
+        ComparisonCaution::Doubted { name, doubt } => {
+            format!("In doubt at {name}: {}", doubts::sentence(doubt))
+        }
         ComparisonCaution::NotConfirmed { name, goal } => format!(
             "The capacity of {name} within {goal} is in doubt: a longer trial at its lower end \
              missed the goal."
@@ -72,6 +71,14 @@ fn few_runs(deviation_pct: f64) -> String {
         "There are too few runs to measure by how much runs of one machine differ: the intervals \
          assume a standard deviation of {pct} % from run to run. Three runs of each machine \
          measure it."
+    )
+}
+
+fn relative(goal: &Goal, limits: &[LimitOf]) -> String {
+    let each = by_name(limits.iter().map(|of| (&of.name, time(of.limit_us))));
+    format!(
+        "The goal {goal} is relative to each machine's own latency at light load, so it is another \
+         limit on each: {each}."
     )
 }
 

@@ -47,7 +47,7 @@ pub(super) fn headline(report: &Report<'_>) -> String {
     }
 }
 
-/// Whether something speaks against a capacity that is stated.
+/// Whether a stated capacity is in doubt.
 fn is_doubted(first: &CapacityFinding, report: &Report<'_>) -> bool {
     let is_missed = matches!(first.note, Some(CapacityNote::MissedOverall { .. }));
     is_missed || first.confirmed == Some(false) || !report.findings.doubts.is_empty()

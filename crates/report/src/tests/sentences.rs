@@ -296,6 +296,11 @@ fn changes_of_the_service(cases: &mut Cases) {
             connections: 128,
             unserved: 124,
         },
+        Doubt::Closed {
+            connections: 128,
+            failed_pct: 48.0,
+        },
+        Doubt::Disturbed { trials: 9, of: 37 },
         Doubt::SlowTrials {
             rate_rps: 4200.0,
             ratio: 1.3,

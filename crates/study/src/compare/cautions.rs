@@ -54,10 +54,7 @@ fn run_to_run(found: &Comparison, deviation: Deviation) -> Option<ComparisonCaut
 
 /// The number of connections changes the capacity.
 fn connections(runs: &[&Run]) -> Option<ComparisonCaution> {
-    let connections = runs.iter().filter_map(|run| match &run.workload {
-        Workload::Http(http) => Some(http.connections),
-        _ => None,
-    });
+    let connections = runs.iter().filter_map(|run| run.connections);
     differ(&connections.collect::<Vec<u32>>()).then_some(ComparisonCaution::Connections)
 }
 

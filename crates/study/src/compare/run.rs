@@ -1,7 +1,7 @@
 //! One run of a machine, as far as machines are compared by it.
 
 use super::watts_at;
-use crate::{picture, tightest};
+use crate::{connections, picture, tightest};
 use plimsoll_model::{
     Arrivals, CapacityFinding, Carried, CpuThreshold, Estimate, Findings, Goal, Plan,
     ThresholdFinding, Trial, Workload,
@@ -15,6 +15,8 @@ pub struct Run {
     pub workload: Workload,
     /// How requests arrived; `None` where that is not known.
     pub arrivals: Option<Arrivals>,
+    /// The client's connections at the end of the run; `None` without a client that has any.
+    pub connections: Option<u32>,
     pub capacities: Vec<Capacity>,
     /// The goal that the threshold table is of; `None` where it is of the
     /// highest rate.
@@ -46,6 +48,7 @@ impl Run {
             name: name.to_owned(),
             workload: plan.workload.clone(),
             arrivals: (!is_table).then_some(plan.arrivals),
+            connections: connections::connections(plan, trials),
             capacities: capacities.map(|c| Capacity::of(trials, c)).collect(),
             thresholds_goal: tightest(&findings.capacity).map(|c| c.goal),
             thresholds: findings.thresholds.iter().filter_map(threshold).collect(),

@@ -18,7 +18,7 @@ use plimsoll_model::{CONFIDENCE, Estimate, RunToRun, RunToRunFrom};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The standard deviation from run to run of runs that cannot show it: the drift
-/// under which two single runs of one service are to be told apart from a change.
+/// under which two single runs of one service are to be distinguished from a change.
 pub const ASSUMED_DEVIATION: f64 = 0.03;
 
 /// The normal distribution's quantile for an interval at [`CONFIDENCE`].
@@ -27,7 +27,7 @@ const NORMAL: f64 = 1.959_964;
 /// The fewest degrees of freedom that a variance is taken from.
 const FEWEST_FREE: f64 = 2.0;
 
-/// The fewest runs of each machine whose variances are told apart.
+/// The fewest runs of each machine whose variances are estimated apart.
 const FEWEST_FOR_WELCH: usize = 3;
 
 /// Runs of a machine, and whether their mean is added or taken away.

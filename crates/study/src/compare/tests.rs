@@ -29,6 +29,7 @@ fn run(name: &str, carried: Carried) -> Run {
         name: name.to_owned(),
         workload: http("http://a:8080/x"),
         arrivals: None,
+        connections: Some(8),
         capacities: vec![Capacity {
             goal: goal(),
             carried,

@@ -27,7 +27,7 @@ pub(super) fn chart(view: Arms<'_>) -> Option<Chart> {
         number::confidence(),
         change::hint(view, &panel.y)
     );
-    let description = "Each way to hold the job as a mark: to the right, the job's work that it \
+    let description = "Each way to restrict the job as a mark: to the right, the job's work that it \
                        gained; upwards, how much more latency it cost; bars are intervals.";
     Some(Chart {
         description: description.to_owned(),

@@ -137,17 +137,8 @@ mod tests {
     use super::*;
     use plimsoll_model::{CpuUse, InvalidKind, Phase, Rate, ServiceUse, Setting, TrialSpec};
 
-    /// The bounds that a sweep has by default.
     fn bounds() -> Bounds {
-        let share = |x| Share::new(x).unwrap();
-        Bounds {
-            slip: Duration::from_micros(100),
-            slip_share: share(0.10),
-            steal_share: share(0.02),
-            other_share: share(0.05),
-            interrupts: InterruptTime::Unknown,
-            retries: 3,
-        }
+        Bounds::usual(InterruptTime::Unknown)
     }
 
     /// A quiet trial of 10 s on two CPUs: the service and the generator use
