@@ -28,7 +28,7 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
     spare_sources(file, &sources)?;
     let demand = demand(args)?;
     let loaded = LoadRecord::open(&args.file, &args.goals)?;
-    let capacity = lowest(&loaded)?;
+    let capacity = lowest(&loaded, args.lower_bound)?;
     let of_gauge = |gauge| CpuLine::of(&loaded.plan, &loaded.trials, gauge);
     let (own, host) = (of_gauge(CpuGauge::OwnTime), of_gauge(CpuGauge::ServiceCpus));
     let doubts = doubts(&loaded, capacity, own.as_ref());
@@ -118,11 +118,15 @@ fn demand(args: &PlanArgs) -> Result<Demand, Failure> {
 }
 
 /// The goal that is planned for, if all of them can be.
-fn lowest(loaded: &LoadRecord) -> Result<&CapacityFinding, Failure> {
+fn lowest(loaded: &LoadRecord, lower_bound: bool) -> Result<&CapacityFinding, Failure> {
     refuse::without_rates(loaded)?;
     let all = &loaded.findings.capacity;
     if let Some(unknown) = all.iter().find(|c| Carried::from(*c) == Carried::Unknown) {
         return Err(refuse::unknown_capacity(loaded, unknown));
     }
-    least(all).ok_or_else(|| refuse::no_goal(loaded))
+    let lowest = least(all).ok_or_else(|| refuse::no_goal(loaded))?;
+    match Carried::from(lowest) {
+        Carried::AtLeast(rate) if !lower_bound => Err(refuse::lower_bound(loaded, lowest, rate)),
+        _ => Ok(lowest),
+    }
 }

@@ -65,19 +65,24 @@ impl Asked {
         trials: &[Trial],
         curve: Option<&Curve>,
     ) -> Vec<CapacityFinding> {
-        self.goals
-            .iter()
-            .map(|(goal, bound)| {
-                let mut finding = nothing_known(goal);
-                match bound {
-                    Ok(bound) => self.fill(&mut finding, bound, plan, trials, curve),
-                    Err(why) => finding.note = Some(*why),
-                }
-                let rate = finding.rate_rps;
-                finding.cpu_pct = rate.and_then(|rate| cpu_use::at(rate, curve, plan, trials));
-                finding
-            })
-            .collect()
+        let finding = |(goal, bound): &(Goal, Result<Bound, CapacityNote>)| {
+            let mut finding = nothing_known(goal);
+            match bound {
+                Ok(bound) => self.fill(&mut finding, bound, plan, trials, curve),
+                Err(why) => finding.note = Some(*why),
+            }
+            finding
+        };
+        let found: Vec<CapacityFinding> = self.goals.iter().map(finding).collect();
+        let with_cpu = |one: &CapacityFinding| {
+            let rate_rps = raised(one, &found);
+            CapacityFinding {
+                rate_rps,
+                cpu_pct: rate_rps.and_then(|rate| cpu_use::at(rate, curve, plan, trials)),
+                ..*one
+            }
+        };
+        found.iter().map(with_cpu).collect()
     }
 
     fn fill(
@@ -202,6 +207,30 @@ fn weigh_all_requests(
         finding.rate_rps = None;
         finding.confirmed = None;
     }
+}
+
+/// The rate of a finding; a lower bound is no lower than what keeps a stricter goal.
+fn raised(one: &CapacityFinding, all: &[CapacityFinding]) -> Option<Estimate> {
+    let stricter = all.iter().filter(|other| implies(other, one));
+    let low = stricter.filter_map(|other| other.rate_rps?.low);
+    let rate = one.rate_rps;
+    match (one.status, rate.and_then(|rate| rate.low)) {
+        (CapacityStatus::NotReached, Some(own)) => Some(at_least(low.fold(own, f64::max))),
+        _ => rate,
+    }
+}
+
+/// Whether a load that keeps the first goal keeps the second.
+fn implies(strict: &CapacityFinding, loose: &CapacityFinding) -> bool {
+    let quantile = |one: &CapacityFinding| match one.goal {
+        Goal::Latency { quantile, .. } => Some(quantile),
+        Goal::Errors { .. } | Goal::Cpu { .. } => None,
+    };
+    let parts = |one| Some((quantile(one)?, one.limit_us?));
+    let (Some((q, limit)), Some((of, loose_limit))) = (parts(strict), parts(loose)) else {
+        return false;
+    };
+    q >= of && limit <= loose_limit
 }
 
 /// A goal that was kept at all loads is shown below saturation only: at it a queue grows

@@ -9,7 +9,8 @@ use std::time::Duration;
 const PLAN_HELP: &str = "\
 The lower end of what one instance carries is planned with, and the CPU target
 is the lower end of its CPU use: what is said holds also if the measurement was
-lucky. Without --goal the record's own goals are all to be kept.
+lucky. Without --goal the record's own goals are all to be kept. A capacity that is
+only a lower bound is planned with if --lower-bound is given.
 
 Worked example: an instance carries 1,100/s (1,000 to 1,200), so 1,000/s are
 planned with.
@@ -76,6 +77,10 @@ pub(crate) struct PlanArgs {
     /// The goal to keep: one of the record's, or another to judge its trials by. Repeatable.
     #[arg(long = "goal", value_name = "GOAL")]
     pub(crate) goals: Vec<Goal>,
+
+    /// Plan with a lower bound where the limit of an instance was not found; fewer instances may do.
+    #[arg(long)]
+    pub(crate) lower_bound: bool,
 
     /// How to print the plan (default: as the name after -o ends, else text).
     #[arg(long, value_name = "FORMAT")]

@@ -67,6 +67,15 @@ fn way_out(note: Option<CapacityNote>) -> String {
     .to_owned()
 }
 
+/// A limit that was not found is planned with on request only.
+pub(super) fn lower_bound(loaded: &LoadRecord, open: &CapacityFinding, rate: f64) -> Failure {
+    Failure::Mistake(format!(
+        "the capacity of an instance within {} was not found in {}, it is at least {rate:.1} requests per second; sweep to higher rates, choose a stricter goal with --goal, or plan with this lower bound (--lower-bound), which may take more instances than are needed",
+        open.goal,
+        loaded.file.display()
+    ))
+}
+
 pub(super) fn no_goal(loaded: &LoadRecord) -> Failure {
     Failure::Mistake(format!(
         "{} was made without a goal, so it has no capacity; give one with --goal, such as --goal 'p99<10ms'",

@@ -108,7 +108,7 @@ fn records_of_other_goals_of_none_and_of_other_workloads_are_refused() {
     let same = folder.run("compare arm smt --goal p99<5ms");
     same.says(0, &[]);
     replan(&folder, "smt", "goals", &json!([]));
-    let plan = folder.run("plan smt --peak 5");
+    let plan = folder.run("plan smt --lower-bound --peak 5");
     plan.says(2, &["without a goal", "--goal 'p99<10ms'"]);
     let hash = json!({
         "kind": "hash", "mean_block_bytes": 1000,
@@ -235,7 +235,7 @@ fn surroundings_that_differ_are_warned_of() {
 #[test]
 fn a_table_that_ends_before_the_goal_does_is_planned_with_its_highest_rate() {
     let folder = published();
-    let plan = "plan smt --peak 4e6 --price 0.34 --format json";
+    let plan = "plan smt --lower-bound --peak 4e6 --price 0.34 --format json";
     let json = folder.run(plan).json();
     let sizing = &json["sizing"];
     assert_eq!(json["capacity"]["status"], "not_reached");
@@ -264,7 +264,7 @@ fn a_plan_is_written_as_its_file_is_named() {
         ("hpa.yaml", "kind: HorizontalPodAutoscaler"),
         ("plan.txt", "Autoscaler: "),
     ] {
-        let ended = folder.run(format!("plan smt --peak 4e6 -o {file}"));
+        let ended = folder.run(format!("plan smt --lower-bound --peak 4e6 -o {file}"));
         assert_eq!((ended.code, &*ended.stdout), (Some(0), ""));
         has(&folder.read(file), &[words]);
     }
@@ -276,7 +276,7 @@ fn a_plan_without_a_valid_trial_says_so_and_what_helps() {
     let reasons = r#"[{"why":"steal","stolen_share":0.5,"bound_share":0.02}]"#;
     let set = format!("UPDATE trial SET verdict = 'invalid', reasons_json = '{reasons}'");
     folder.change("smt", &set);
-    folder.run("plan smt --peak 5").says(
+    folder.run("plan smt --lower-bound --peak 5").says(
         2,
         &[
             "none of its 12 trials at a level or of the search is valid",
@@ -290,7 +290,7 @@ fn a_plan_without_a_valid_trial_says_so_and_what_helps() {
 fn the_smallest_fleet_outlives_its_failures() {
     let folder = published();
     for (failures, instances) in [("1", 2), ("9", 10), ("1000", 1001)] {
-        let plan = format!("plan smt --peak 5 --failures {failures} --format json");
+        let plan = format!("plan smt --lower-bound --peak 5 --failures {failures} --format json");
         let sizing = &folder.run(plan).json()["sizing"];
         assert_eq!(sizing["instances"], instances);
         assert_eq!(sizing["autoscaler"]["floor_instances"], instances);
@@ -313,7 +313,7 @@ fn three_records_fit_into_80_columns() {
 fn the_lowest_of_several_goals_is_planned_with() {
     let folder = published();
     let plan = |goals: &str| {
-        let args = format!("plan smt --peak 4e6 --format json {goals}");
+        let args = format!("plan smt --lower-bound --peak 4e6 --format json {goals}");
         folder.run(args).json()
     };
     let both = plan("--goal p99<2x --goal cpu<60%");
@@ -328,7 +328,7 @@ fn a_fleet_follows_traffic_by_time() {
     let folder = published();
     let day = "rate_rps,time_s\n500000,0\n900000,3600\n2500000,7200\n800000,10800\n";
     folder.write("day.csv", day);
-    let plan = "plan smt --traffic day.csv --price 0.34 --format json";
+    let plan = "plan smt --lower-bound --traffic day.csv --price 0.34 --format json";
     let json = folder.run(plan).json();
     let over_time = &json["sizing"]["over_time"];
     assert_eq!(over_time["steps"].as_array().unwrap().len(), 3);
@@ -341,8 +341,7 @@ fn a_fleet_follows_traffic_by_time() {
 #[test]
 fn a_manifest_for_kubernetes_is_printed_alone() {
     let folder = published();
-    let plan =
-        "plan smt --peak 4e6 --failures 2 --growth 5%/min --ready-in 2min --floor 6 --format hpa";
+    let plan = "plan smt --lower-bound --peak 4e6 --failures 2 --growth 5%/min --ready-in 2min --floor 6 --format hpa";
     let ended = folder.run(plan);
     let yaml = &ended.says(0, &[]).stdout;
     let first = yaml.lines().find(|l| !l.starts_with('#')).unwrap();

@@ -148,7 +148,7 @@ fn a_repeated_goal_has_the_effect_of_one() {
     for command in [
         "report graviton3-netty",
         "compare graviton3-netty intel-smt-netty",
-        "plan graviton3-netty --peak 1e6",
+        "plan graviton3-netty --lower-bound --peak 1e6",
     ] {
         let with = |goals: usize| {
             let goals = " --goal p99<2x".repeat(goals);

@@ -42,6 +42,29 @@ fn mixed(load: f64, rate: u64, slow_share: f64) -> Trial {
 }
 
 #[test]
+fn a_lower_bound_is_no_lower_than_what_keeps_a_stricter_goal() {
+    let of = |goal: &str, status, low| CapacityFinding {
+        status,
+        rate_rps: Some(Estimate::within(low, low, 1.1 * low)),
+        limit_us: Some(if goal.ends_with("10ms") { 1e4 } else { 5e4 }),
+        ..nothing_known(&goal.parse().unwrap())
+    };
+    let low = |strict: &str, loose: &str, status| {
+        let both = [
+            of(strict, CapacityStatus::Found, 900.0),
+            of(loose, status, 600.0),
+        ];
+        raised(&both[1], &both).unwrap().low.unwrap()
+    };
+    let open = CapacityStatus::NotReached;
+    assert_eq!(low("p99<10ms", "p99<50ms", open), 900.0);
+    assert_eq!(low("p99<10ms", "p50<50ms", open), 900.0);
+    assert_eq!(low("p50<10ms", "p99<50ms", open), 600.0, "implies nothing");
+    assert_eq!(low("p99<50ms", "p99<10ms", open), 600.0, "is looser");
+    assert_eq!(low("p99<10ms", "p99<50ms", CapacityStatus::Found), 600.0);
+}
+
+#[test]
 fn a_failed_request_is_answered_within_no_limit() {
     // A limiter refuses at once: what it answers is fast at any rate.
     let mut refused = mixed(80.0, 800, 0.0);
