@@ -2,15 +2,20 @@
 
 use crate::number::{self, for_count, per_second};
 use crate::table::Ink;
-use plimsoll_model::{LinearRule, Sizing};
+use plimsoll_model::{LinearRule, PlannedFrom, Sizing};
 
 /// A rule that misses the goal is worse than one that only costs.
-pub(super) fn linear_ink(linear: &LinearRule) -> Ink {
-    if linear.load_ratio > 1.0 {
+pub(super) fn linear_ink(sizing: &Sizing, linear: &LinearRule) -> Ink {
+    if linear.load_ratio > 1.0 && !is_open(sizing) {
         Ink::Red
     } else {
         Ink::Yellow
     }
+}
+
+/// Whether more than what is planned with may be carried.
+fn is_open(sizing: &Sizing) -> bool {
+    sizing.planned_from == PlannedFrom::HighestTried
 }
 
 pub(super) fn linear_rule(sizing: &Sizing, linear: &LinearRule) -> String {
@@ -34,6 +39,9 @@ pub(super) fn linear_rule(sizing: &Sizing, linear: &LinearRule) -> String {
     );
     let verdict = match linear.missing_instances {
         0 => format!("as many as needed: {carried}"),
+        missing if missing > 0 && is_open(sizing) => format!(
+            "{missing} fewer than planned: {carried}, and whether that misses the SLO is unknown"
+        ),
         missing if missing > 0 => format!("{missing} too few for the SLO: {carried}"),
         more => format!("{} more than needed: {carried}", -more),
     };

@@ -131,7 +131,7 @@ fn answers(report: &PlanReport<'_>) -> Vec<Sentence> {
     let inks = sizing.cautions.iter().map(doubt::ink);
     out.extend(inks.zip(cautions).map(|(ink, text)| ink.says(text)));
     out.push(match &sizing.linear_rule {
-        Some(linear) => linear_ink(linear).says(linear_rule(sizing, linear)),
+        Some(linear) => linear_ink(sizing, linear).says(linear_rule(sizing, linear)),
         None => {
             let why = no_cpu(report);
             Ink::Yellow.says(format!("The linear rule: not known ({why})."))
