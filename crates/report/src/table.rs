@@ -1,7 +1,6 @@
 //! Tables of right-aligned columns that fit a width.
 
 use crate::number::{MISSING, Written, estimate_us};
-use crate::sentence::words_of;
 use plimsoll_model::Estimate;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -347,7 +346,8 @@ pub(crate) fn hang(
     for (i, line) in lines.iter().enumerate() {
         let label = label.filter(|_| i == 0);
         let taken = label.map_or(0, |label| label.text.chars().count());
-        out += &words_of(label, |label| paint.with(label.ink, &label.text));
+        let label = label.map(|label| paint.with(label.ink, &label.text));
+        out += &label.unwrap_or_default();
         out.extend(std::iter::repeat_n(' ', indent.saturating_sub(taken)));
         out += &format!("{line}\n");
     }

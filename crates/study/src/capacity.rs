@@ -13,7 +13,7 @@ use crate::light::{self, Light};
 use crate::pooled::TrialsUpTo;
 use crate::rated::rated;
 use crate::shown::{Shown, shown};
-use crate::{cpu_use, drift, levels};
+use crate::{cpu_time, cpu_use, levels};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightLoad,
     MissedBy, Phase, Plan, Rate, Trial, TriedAt, Workload,
@@ -178,7 +178,7 @@ impl Asked {
         // there. The ends of a cliff are loads that were tried.
         if matches!(boundary, Boundary::Line { .. }) && is_sampled(plan) {
             let rate = finding.rate_rps;
-            finding.rate_rps = rate.map(|rate| drift::cpu_time::widened(plan, trials, rate));
+            finding.rate_rps = rate.map(|rate| cpu_time::widened(plan, trials, rate));
         }
     }
 }

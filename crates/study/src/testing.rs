@@ -125,6 +125,17 @@ pub(crate) fn normal(rng: &mut Rng) -> f64 {
     Normal::standard().inverse_cdf(rng.unit())
 }
 
+/// Normal values, each of which keeps this part of the one before.
+pub(crate) fn values(n: usize, kept: f64, seed: u64) -> Vec<f64> {
+    let mut rng = Rng::seeded(seed);
+    let mut now = normal(&mut rng);
+    let next = |_| {
+        now = kept * now + (1.0 - kept * kept).sqrt() * normal(&mut rng);
+        now
+    };
+    (0..n).map(next).collect()
+}
+
 pub(crate) fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
     for i in (1..items.len()).rev() {
         items.swap(i, rng.below(i + 1));

@@ -2,9 +2,9 @@
 
 use super::{AROUND, FAR, Interval};
 use crate::bootstrap::{self, RESAMPLES, resample_times};
-use crate::drift;
 use crate::evidence::{Evidence, Seen};
 use crate::logistic::{Count, Line, fit};
+use crate::serial::long_run_variance;
 use crate::theil_sen;
 use plimsoll_model::Estimate;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -159,7 +159,7 @@ impl Neighbours {
         };
         let line = self.crossing((rate, slope));
         let residuals: Vec<f64> = self.counts().iter().map(|c| line.residual(c)).collect();
-        let wider = drift::long_run_variance(&residuals).sqrt();
+        let wider = long_run_variance(&residuals).sqrt();
         let below = (rate / low).ln().max(least) * wider;
         let above = (high / rate).ln().max(least) * wider;
         Estimate::within(rate, rate * (-below).exp(), rate * above.exp())

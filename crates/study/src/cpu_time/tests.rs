@@ -1,6 +1,5 @@
 use super::*;
-use crate::drift::tests::values;
-use crate::testing::{plan, trial_at};
+use crate::testing::{plan, trial_at, values};
 use plimsoll_model::{CpuTime, CpusOf, Invalid, ServiceUse, Share, Verdict};
 use std::time::Duration;
 

@@ -4,13 +4,17 @@
 //! in. So CPU time shows a change of speed with far less noise than latency near
 //! saturation does. It does not show a service that waits longer.
 
-use super::{FEWEST, SLOW, SLOW_AT_LEAST, is_clustered};
 use crate::boundary::AROUND;
 use crate::carried::trial_is_carried;
 use crate::levels::cpu_share;
+use crate::serial::{FEWEST, is_clustered};
 use crate::theil_sen::{self, Line};
 use plimsoll_model::{Doubt, Estimate, Plan, Trial};
 
+/// How many times as far apart as usual trials are that are no chance.
+pub(crate) const SLOW: f64 = 6.0;
+/// A smaller factor is no state of its own.
+pub(crate) const SLOW_AT_LEAST: f64 = 1.15;
 /// Fewer answers than these have no CPU time per request to speak of.
 const FEWEST_ANSWERS: u64 = 100;
 /// Up to so far beyond the capacity, as a logarithm, trials count that were not carried.
@@ -22,7 +26,7 @@ const NORMAL_MAD: f64 = 1.4826;
 
 /// Trials near `rate_rps` that took far more CPU time per request than the others, and a
 /// variation of at least `least_pct` among those.
-pub(super) fn doubts(plan: &Plan, trials: &[Trial], rate_rps: f64, least_pct: f64) -> Vec<Doubt> {
+pub(crate) fn doubts(plan: &Plan, trials: &[Trial], rate_rps: f64, least_pct: f64) -> Vec<Doubt> {
     let residuals = residuals(plan, trials, rate_rps);
     let (costly, of) = (costly(&residuals), residuals.len());
     let doubt = costly.map(|costly| Doubt::CostlyTrials {
