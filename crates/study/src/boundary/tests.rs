@@ -158,3 +158,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn rare_bursts_leave_more_room_below_than_above() {
+    let rates = (0..40u32).map(|nth| (nth, 880.0 + 30.0 * f64::from(nth % 10)));
+    let trials: Vec<Evidence> = rates
+        .map(|(nth, rate)| counted(rate, if nth % 3 == 0 { 2.4 } else { 0.3 } * truth(rate)))
+        .collect();
+    let found = line(&trials, P99);
+    let (low, high) = found.interval().unwrap();
+    let (below, above) = ((found.value / low).ln(), (high / found.value).ln());
+    assert!(below > 1.05 * above, "{below} {above}");
+    // Without bursts there is as much room on both sides.
+    let found = line(&at(&[900.0, 950.0, 980.0, 1030.0, 1060.0, 1100.0]), P99);
+    let (low, high) = found.interval().unwrap();
+    let (below, above) = ((found.value / low).ln(), (high / found.value).ln());
+    assert!(below < 1.2 * above, "{below} {above}");
+}
