@@ -1,24 +1,46 @@
-//! Signals of `plimsoll side`: those that are passed on to the command, and
-//! SIGCHLD.
+//! The signals that end a process, and their source for `plimsoll side`, which passes
+//! them on to the command.
 
 use crate::failure::Failure;
 use plimsoll_host::{Root, own_ignored_signals};
 use plimsoll_side::{Signal, SignalSource};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{getpid, kill_process};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
-use signal_hook::{flag, low_level::pipe};
-use std::io::Read;
+use signal_hook::consts::{
+    SIGABRT, SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1,
+    SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
+};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::SignalOnly;
+use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// Not on every system, and so not in [`signal_hook::consts`].
+const SIGSTKFLT: i32 = rustix::process::Signal::STKFLT.as_raw();
+const SIGPWR: i32 = rustix::process::Signal::POWER.as_raw();
+
+/// Each signal that ends a process by default and that can be handled (signal(7)), but
+/// for those that are ignored now. Without those of faults (SIGSEGV and its like),
+/// after which a program cannot go on, and SIGPIPE, which is ignored.
+pub(crate) fn ending(ignored: u64) -> impl Iterator<Item = i32> {
+    // The C library has the first ones for itself.
+    const REAL_TIME: std::ops::RangeInclusive<i32> = 35..=64;
+    let named = [
+        SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGSTKFLT, SIGXCPU,
+        SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR,
+    ];
+    let all = named.into_iter().chain(REAL_TIME);
+    all.filter(move |signal| !is_in(ignored, *signal))
+}
+
+fn is_in(set: u64, signal: i32) -> bool {
+    set & (1 << (signal - 1)) != 0
+}
 
 #[derive(Debug)]
 pub(crate) struct Signals {
-    /// Readable after any of them.
-    woken: UnixStream,
-    raised: Vec<(Signal, Arc<AtomicBool>)>,
+    delivery: SignalDelivery<UnixStream, SignalOnly>,
 }
 
 impl Signals {
@@ -30,29 +52,23 @@ impl Signals {
             .map_err(|e| Failure::Run(format!("signals cannot be handled: {e}")))
     }
 
-    fn handle(ignored: u64) -> std::io::Result<Signals> {
+    fn handle(ignored: u64) -> io::Result<Signals> {
         let (woken, wake) = UnixStream::pair()?;
-        woken.set_nonblocking(true)?;
-        let passed_on = [
-            (SIGINT, Signal::Interrupt),
-            (SIGTERM, Signal::Terminate),
-            (SIGQUIT, Signal::Quit),
-            (SIGHUP, Signal::HangUp),
-            (SIGTSTP, Signal::Pause),
-        ];
-        let mut raised = Vec::new();
-        for (number, signal) in passed_on {
-            if ignored & (1 << (number - 1)) != 0 {
-                continue;
-            }
-            let up = Arc::new(AtomicBool::new(false));
-            flag::register(number, Arc::clone(&up))?;
-            // After the flag, so that the thread that wakes up finds it raised.
-            pipe::register(number, wake.try_clone()?)?;
-            raised.push((signal, up));
-        }
-        pipe::register(SIGCHLD, wake)?;
-        Ok(Signals { woken, raised })
+        let pause = Some(SIGTSTP).filter(|signal| !is_in(ignored, *signal));
+        let all = ending(ignored).chain(pause).chain([SIGCHLD]);
+        let delivery = SignalDelivery::with_pipe(woken, wake, SignalOnly, all)?;
+        Ok(Signals { delivery })
+    }
+}
+
+fn meaning(signal: i32) -> Option<Signal> {
+    match signal {
+        SIGCHLD => None,
+        SIGINT => Some(Signal::Interrupt),
+        SIGQUIT => Some(Signal::Quit),
+        SIGHUP => Some(Signal::HangUp),
+        SIGTSTP => Some(Signal::Pause),
+        _ => Some(Signal::Terminate),
     }
 }
 
@@ -61,17 +77,17 @@ impl SignalSource for Signals {
         let timeout = Timespec::try_from(at_most).ok();
         // A signal that interrupts it has also been written to the pipe.
         let _ = poll(
-            &mut [PollFd::new(&self.woken, PollFlags::IN)],
+            &mut [PollFd::new(self.delivery.get_read(), PollFlags::IN)],
             timeout.as_ref(),
         );
-        let mut spent = [0; 64];
-        while self.woken.read(&mut spent).is_ok_and(|n| n == spent.len()) {}
-        let up = |(_, up): &&(Signal, Arc<AtomicBool>)| up.swap(false, Ordering::Relaxed);
-        self.raised
-            .iter()
-            .filter(up)
-            .map(|(signal, _)| *signal)
-            .collect()
+        let mut received = Vec::new();
+        for signal in self.delivery.pending().filter_map(meaning) {
+            // Those of one meaning that come at once are one.
+            if !received.contains(&signal) {
+                received.push(signal);
+            }
+        }
+        received
     }
 
     fn pause(&mut self) {

@@ -1,13 +1,12 @@
-//! Ctrl-C, SIGTERM, SIGHUP and SIGQUIT: the first ends a run cleanly, a later one
-//! at once, when what the run has started has been ended.
+//! Ctrl-C, SIGTERM and all others that end a process: the first ends a run cleanly, a
+//! later one at once, when what the run has started has been ended.
 
 use crate::failure::Failure;
+use crate::signals::ending;
 use crate::terminal;
 use plimsoll_host::{Root, own_ignored_signals};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::low_level::pipe;
-use std::io::{Error, Read};
-use std::os::unix::net::UnixStream;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -37,7 +36,7 @@ impl Stop {
     pub(crate) fn on_signals() -> Result<Stop, Failure> {
         let stop = Stop::default();
         let ignored = own_ignored_signals(&Root::machine()).unwrap_or(0);
-        let listening = listen(ignored).and_then(|signals| {
+        let listening = Signals::new(handled(ignored)).and_then(|signals| {
             let stop = stop.clone();
             let thread = thread::Builder::new().name("signals".to_owned());
             thread.spawn(move || stop.act_on(signals))
@@ -83,10 +82,9 @@ impl Stop {
         std::process::exit(i32::from(Failure::INTERRUPTED));
     }
 
-    fn act_on(&self, mut signals: UnixStream) {
+    fn act_on(&self, mut signals: Signals) {
         let mut first: Option<Instant> = None;
-        // A byte for each signal.
-        while signals.read_exact(&mut [0]).is_ok() {
+        for _ in signals.forever() {
             if ends_at_once(first, Instant::now()) {
                 self.leave_at_once();
             }
@@ -101,17 +99,11 @@ fn ends_at_once(first: Option<Instant>, now: Instant) -> bool {
     first.is_some_and(|first| now.saturating_duration_since(first) >= ONE)
 }
 
-/// Receives a byte for each signal that ends a run. SIGHUP and SIGQUIT stay
-/// ignored where they are, as under nohup.
-fn listen(ignored: u64) -> Result<UnixStream, Error> {
-    let (signals, wake) = UnixStream::pair()?;
-    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
-        let is_ignored = ignored & (1 << (signal - 1)) != 0;
-        if !(is_ignored && [SIGHUP, SIGQUIT].contains(&signal)) {
-            pipe::register(signal, wake.try_clone()?)?;
-        }
-    }
-    Ok(signals)
+/// The signals that end a run. Those that are ignored stay so, as under nohup; but not
+/// Ctrl-C and SIGTERM.
+fn handled(ignored: u64) -> impl Iterator<Item = i32> {
+    let always = [SIGINT, SIGTERM].map(|signal| 1 << (signal - 1));
+    ending(ignored & !always.iter().sum::<u64>())
 }
 
 #[cfg(test)]

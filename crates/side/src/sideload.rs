@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 
 /// How long a command may take to end after a signal.
 const GRACE: Duration = Duration::from_secs(10);
+/// Signals within this time are one: timeout(1) sends its signal to the process and to
+/// its group.
+const ONE: Duration = Duration::from_millis(500);
 /// Maximum wait when no decision is due.
 const IDLE_LOOK: Duration = Duration::from_secs(60);
 
@@ -171,6 +174,7 @@ impl Sideload {
                 return self.resume();
             }
             Signal::HangUp => UnixSignal::HUP,
+            _ if self.ending.is_some_and(|since| since.elapsed() < ONE) => return Ok(()),
             _ if self.ending.is_some() => {
                 let warning = "a second signal to end it, so it is killed".into();
                 notify(Notice::Warning(warning));

@@ -6,7 +6,8 @@ use std::time::Duration;
 pub enum Signal {
     /// Ctrl-C. Kills if it follows another one or [`Signal::Terminate`].
     Interrupt,
-    /// SIGTERM. Kills if it follows another one or [`Signal::Interrupt`].
+    /// SIGTERM, and each signal that would end this process otherwise: nothing would
+    /// restrict or thaw the command then. Kills if it follows another one or [`Signal::Interrupt`].
     Terminate,
     /// SIGQUIT, as from Ctrl-\\ at the terminal. Counts as [`Signal::Interrupt`].
     Quit,

@@ -18,7 +18,6 @@ fn after(folder: &Folder, before: &str, args: impl Arguments) -> Command {
         .args(args.words())
         .current_dir(folder.0.path())
         .env("XDG_STATE_HOME", folder.path("state"))
-        .env("XDG_RUNTIME_DIR", folder.0.path())
         .env("TMPDIR", folder.path("tmp"));
     fs::create_dir_all(folder.path("tmp")).unwrap();
     command
@@ -100,11 +99,17 @@ fn signals_that_end_a_run_end_its_copies() {
         &[S::HUP][..],
         &[S::QUIT],
         &[S::TERM],
+        &[S::USR1],
+        &[S::ALARM],
+        &[S::XCPU],
         &[S::INT, S::INT],
         &[S::HUP, S::HUP],
     ] {
         let sleeping = Sleeping::new();
-        let mut child = sleeping.started(unignoring("HUP,QUIT,TERM,INT", &sleeping.command()));
+        let mut child = sleeping.started(unignoring(
+            "HUP,QUIT,TERM,INT,USR1,ALRM,XCPU",
+            &sleeping.command(),
+        ));
         send(&child, signals);
         assert_eq!(child.wait().unwrap().code(), Some(130), "{signals:?}");
         sleeping.is_over();
