@@ -12,11 +12,11 @@ use crate::request::{Notice, Notify};
 use crate::rule::Rule;
 use crate::sample::Sampler;
 use crate::tally::Tally;
+use crate::warned::Warned;
 use plimsoll_control::{ControlError, Group, Usage};
 use plimsoll_host::Root;
 use plimsoll_law::{Action, Entry, Reason};
 use plimsoll_model::{CpuSet, Share};
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -39,7 +39,7 @@ pub struct Control {
     pub(crate) tally: Tally,
     limit_check: LimitCheck,
     freeze_reports: FreezeReports,
-    warned: BTreeSet<Notice>,
+    warned: Warned,
 }
 
 /// Access to a group, which may be shared. The loop uses it briefly and not while
@@ -100,7 +100,7 @@ impl Control {
             tally: Tally::default(),
             limit_check: LimitCheck::default(),
             freeze_reports: FreezeReports::default(),
-            warned: BTreeSet::new(),
+            warned: Warned::default(),
         })
     }
 
@@ -205,20 +205,23 @@ impl Control {
             let before = self.is_set.then_some(&self.limit);
             let applied = group.with(|group| apply(group, &limit, before));
             self.is_set = applied.is_ok();
+            let report = self.warned.of_limit(self.is_set);
             match applied {
                 Ok(()) => self.limit = limit,
                 Err(gone @ ControlError::Gone { .. }) => return Err(gone.into()),
-                Err(error) => {
-                    self.warn_once(Notice::NotHeld(error.to_string()), notify);
-                }
+                Err(error) if report => notify(Notice::NotHeld(error.to_string())),
+                Err(_) => {}
             }
         }
-        if let (Action::Frozen, Reason::Blind { missing, .. }) = (decision.action, &decision.reason)
+        let is_frozen = decision.action == Action::Frozen;
+        let reason = &decision.reason;
+        if self.warned.of_input(is_frozen, reason, &sample.guards)
+            && let Reason::Blind { missing, .. } = reason
         {
-            let warning = format!("{missing}, so the command stands still until it can be");
-            if self.warn_once(Notice::Warning(warning), notify) {
-                self.freeze_reports.mark_reported();
-            }
+            notify(Notice::Warning(format!(
+                "{missing}, so the command stands still until it can be"
+            )));
+            self.freeze_reports.mark_reported();
         }
         let frozen = self.limit == Limit::Frozen;
         let reports = &mut self.freeze_reports;
@@ -235,15 +238,6 @@ impl Control {
         if let Some(warning) = self.log.as_mut().and_then(|log| log.write(entry)) {
             notify(Notice::Warning(warning));
         }
-    }
-
-    /// Whether this warning is new.
-    fn warn_once(&mut self, notice: Notice, notify: Notify<'_>) -> bool {
-        let new = self.warned.insert(notice.clone());
-        if new {
-            notify(notice);
-        }
-        new
     }
 
     /// PIDs that are not the service: the sideload's processes, and our own unless the

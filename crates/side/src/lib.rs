@@ -68,6 +68,7 @@ mod sample;
 mod sideload;
 mod signal;
 mod tally;
+mod warned;
 
 pub use advice::Advice;
 pub use control::{Control, GroupAccess};
