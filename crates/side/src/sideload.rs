@@ -39,6 +39,7 @@ pub struct Sideload {
     control: Option<Control>,
     ending: Option<Instant>,
     other_runs_reported: bool,
+    terminal_reported: bool,
 }
 
 #[derive(Debug)]
@@ -90,6 +91,7 @@ impl Sideload {
             control,
             ending: None,
             other_runs_reported: false,
+            terminal_reported: false,
         })
     }
 
@@ -130,6 +132,7 @@ impl Sideload {
                 self.forward(signal, signals, notify)?;
             }
             self.group.reap()?;
+            self.report_terminal(notify);
             if end.is_some_and(|end| Instant::now() >= end) {
                 notify(Notice::Warning(format!(
                     "the command did not end within {} s, so it is killed",
@@ -159,6 +162,24 @@ impl Sideload {
         }
     }
 
+    /// Reports once that the command has stopped because of the terminal, which only the
+    /// process group in the foreground may use.
+    fn report_terminal(&mut self, notify: Notify<'_>) {
+        if self.terminal_reported {
+            return;
+        }
+        let does = match stopped_by(&self.child) {
+            Some(UnixSignal::TTIN) => "reads from the terminal",
+            Some(UnixSignal::TTOU) => "writes to the terminal or sets it",
+            _ => return,
+        };
+        self.terminal_reported = true;
+        notify(Notice::Warning(format!(
+            "the command has stopped, because it {does} as only a command in the foreground may; \
+             end it by Ctrl-C, and run it so that it does not ask (as with < FILE, or --batch)"
+        )));
+    }
+
     /// Forwards a signal. A frozen command could not handle it, so it is thawed and not
     /// frozen again before it has ended.
     fn forward(
@@ -185,6 +206,8 @@ impl Sideload {
             Signal::Terminate => UnixSignal::TERM,
         };
         self.group.signal(signal)?;
+        // It may have stopped by itself, as at the terminal, and could not handle it.
+        self.group.signal(UnixSignal::CONT)?;
         if received != Signal::HangUp {
             self.ending = Some(Instant::now());
         }
@@ -266,6 +289,13 @@ fn describe_others(others: &[u32]) -> Option<String> {
         "another run of Plimsoll is here (process {first}{more}); each counts what the other's \
          command uses as the service's"
     ))
+}
+
+/// The signal that has stopped the command, if it stands still and this is not known yet.
+fn stopped_by(child: &Child) -> Option<UnixSignal> {
+    let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG;
+    let status = waitid(WaitId::Pid(Pid::from_child(child)), options).ok()??;
+    UnixSignal::from_named_raw(status.stopping_signal()?)
 }
 
 /// Whether the command has ended. Does not reap it, so that its PID stays reserved

@@ -138,16 +138,18 @@ fn a_server_that_vanishes_in_the_middle_stops_the_command() {
 }
 
 #[test]
-fn a_frozen_command_of_a_killed_run_is_ended_by_the_next() {
-    let place = SideFolder::new();
-    let server = Server::start(server::SEVEN);
-    let guard = format!("prometheus {} up<1", server.url());
-    let mut running = place.logged("log", ["-q", "--guard", &guard]);
-    let pid = running.command();
-    place.wait_for_log("log", "\"action\":\"frozen\"");
-    running.child.kill().unwrap();
-    running.child.wait().unwrap();
-    place.side("-q --as sysload -- true").says(0, &[]);
-    wait("the command to be gone", || !lives(&pid));
-    assert_eq!(place.journals(), 0);
+fn a_command_that_wants_the_terminal_is_reported_and_can_be_ended() {
+    for (signal, does) in [("TTIN", "reads from the terminal"), ("TTOU", "writes to")] {
+        let place = SideFolder::new();
+        // What the kernel sends, so that this needs no terminal.
+        let stops = format!("kill -{signal} $$; while :; do sleep 0.05; done");
+        let script = format!("trap 'echo heard; exit 9' TERM; echo ready; {stops}");
+        let running = place.running("-q --as sysload", &script);
+        running.wait_until_it_says(does);
+        running.signal("-TERM");
+        let ended = running.end();
+        // It would be killed after 10 s, or be left as it is.
+        assert_eq!(ended.code, Some(9), "{ended:?}");
+        assert_eq!(ended.stderr.matches("has stopped").count(), 1, "{ended:?}");
+    }
 }
