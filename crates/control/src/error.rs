@@ -94,12 +94,23 @@ pub enum ControlError {
         /// With its unit.
         range: &'static str,
     },
-    /// Another user can write to the folder of the journals.
+    /// Another user can read or write the folder of the journals.
     #[error(
-        "{} is not this user's alone, so a journal in it is not to be trusted; remove it, or set \
-         XDG_RUNTIME_DIR to a folder that is", .dir.display()
+        "{} is not this user's alone (owner {owner}, mode {mode:03o}; it must be a folder of this \
+         user with mode 700), so a journal in it is not to be trusted; remove it, or set \
+         XDG_STATE_HOME to a folder of this user", .dir.display()
     )]
-    UnsafeJournal { dir: PathBuf },
+    UnsafeJournal { dir: PathBuf, owner: u32, mode: u32 },
+    #[error(
+        "{}, where changes are noted until they are undone, cannot be made: {source}; set \
+         XDG_STATE_HOME to a folder of this user", .dir.display()
+    )]
+    NoJournals { dir: PathBuf, source: io::Error },
+    #[error(
+        "another run has been changing cgroups for {} s: it has {} locked; wait for its end, or \
+         end it (fuser -v {} shows it)", TIMEOUT.as_secs(), .dir.display(), .dir.display()
+    )]
+    Busy { dir: PathBuf },
     #[error(transparent)]
     Host(#[from] HostError),
 }

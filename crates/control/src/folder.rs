@@ -6,11 +6,11 @@ use crate::files::{self, is_absent, is_denied};
 use crate::poll::{until, until_or};
 use crate::tasks;
 use plimsoll_host::Pid;
-use rustix::fs::{FlockOperation, flock};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 const PROCS: &str = "cgroup.procs";
@@ -24,7 +24,9 @@ pub(crate) const LEAF: &str = "plimsoll-self-";
 
 /// Creates a group. Fails if the name is taken.
 pub(crate) fn make(folder: &Path) -> Result<(), ControlError> {
-    fs::create_dir(folder).map_err(|source| on_folder(folder, "made", source))
+    // Whatever the umask, no other user makes a group inside of it.
+    let made = fs::DirBuilder::new().mode(0o755).create(folder);
+    made.map_err(|source| on_folder(folder, "made", source))
 }
 
 /// Moves a process with all its threads into a group.
@@ -121,6 +123,13 @@ pub(crate) fn freeze(folder: &Path, on: bool) -> Result<bool, ControlError> {
     }
 }
 
+pub(crate) fn is_frozen(folder: &Path) -> bool {
+    let holds = |file: &str, state: &str| {
+        files::read(&folder.join(file)).is_ok_and(|found| found.trim() == state)
+    };
+    holds("cgroup.freeze", "1") || holds("freezer.state", "FROZEN")
+}
+
 /// Kills all processes in a group, repeatedly until none is left.
 pub(crate) fn kill(folder: &Path) -> Result<(), ControlError> {
     let whole = folder.join("cgroup.kill");
@@ -190,16 +199,6 @@ pub(crate) fn has_ours(parent: &Path) -> bool {
             name.starts_with(PREFIX) && !name.starts_with(LEAF)
         })
     })
-}
-
-/// Keeps other runs from changing the enabled controllers of `parent` until
-/// dropped.
-pub(crate) fn lock(parent: &Path) -> Result<File, ControlError> {
-    let locked = File::open(parent).and_then(|folder| {
-        flock(&folder, FlockOperation::LockExclusive)?;
-        Ok(folder)
-    });
-    locked.map_err(|source| on_folder(parent, "locked", source))
 }
 
 /// The controllers that `parent` enables for its children.

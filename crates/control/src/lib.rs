@@ -14,7 +14,7 @@
 //! becomes the command. The calling program provides it.
 //!
 //! ```standalone_crate
-//! use plimsoll_control::{AtEnd, Gate, CgroupLayout, Group, Journals, Mechanism, pass_gate};
+//! use plimsoll_control::{AtEnd, CgroupLayout, Gate, Group, Journals, Mechanism, Running, pass_gate};
 //! use plimsoll_host::Root;
 //! use std::collections::BTreeSet;
 //! use std::ffi::OsStr;
@@ -31,7 +31,7 @@
 //! # /*
 //! let journals = Journals::usual();
 //! # */
-//! for repaired in journals.repair(&root)? {
+//! for repaired in journals.repair(&root, Running::Leave)? {
 //!     println!("{}", repaired.done.join(" "));
 //! }
 //! let needs = BTreeSet::from([Mechanism::Freeze, Mechanism::Kill]);
@@ -66,7 +66,7 @@ pub use attach_wait::start_attach_wait;
 pub use error::ControlError;
 pub use gate::{Gate, NotPassed, pass_gate};
 pub use group::{Group, wait_with_cpu_time};
-pub use journal::{AtEnd, Journal, Journals, Repaired};
+pub use journal::{AtEnd, Journal, Journals, Repaired, Running};
 pub use layout::CgroupLayout;
 pub use mechanism::{Capabilities, CgroupSupport, Means, Mechanism};
 pub use rustix::process::Signal;

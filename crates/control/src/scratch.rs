@@ -15,7 +15,7 @@ use crate::error::ControlError;
 use crate::folder::PREFIX;
 use crate::journal::{AtEnd, Change, Entry, Journal, random};
 use crate::poll::until;
-use crate::tasks::{self, ProcessKey};
+use crate::tasks::{self, Mark, ProcessKey};
 use plimsoll_host::{ProcessStat, Root};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Signal, geteuid};
@@ -58,7 +58,7 @@ impl Scratch {
     /// # Errors
     /// If it cannot be made, or is not ours afterwards.
     pub fn make(journal: &Journal, parent: &Path, what: &str) -> Result<Scratch, ControlError> {
-        let path = parent.join(format!("{PREFIX}{what}-{}", random()));
+        let path = parent.join(format!("{PREFIX}{what}-{:016x}", random()));
         let path = std::path::absolute(&path).unwrap_or(path);
         let entry = journal.enter(&Change::FolderMade {
             folder: path.clone(),
@@ -85,8 +85,10 @@ impl Scratch {
     /// If it cannot be started or recorded in the journal; it does not run then.
     pub fn start(&self, command: &mut Command) -> io::Result<(Child, Working)> {
         let _starting = self.made.journal.starting();
+        let mark = Mark::random();
+        command.env(Mark::VARIABLE, mark.to_string());
         let mut child = command.process_group(0).spawn()?;
-        match self.enter(&child) {
+        match self.enter(&child, mark) {
             Ok(working) => Ok((child, working)),
             Err(error) => {
                 let _ = child.kill();
@@ -96,15 +98,18 @@ impl Scratch {
         }
     }
 
-    fn enter(&self, child: &Child) -> Result<Working, ControlError> {
+    fn enter(&self, child: &Child, mark: Mark) -> Result<Working, ControlError> {
         // A zombie is still visible until it is reaped.
         let journal = self.made.journal.clone();
         let leader = ProcessKey::now(journal.root(), child.id())?;
         let leader = leader.ok_or_else(|| ControlError::EndedEarly {
             command: child.id().to_string(),
         })?;
-        let at_end = AtEnd::Kill;
-        let change = Change::TreeStarted { leader, at_end };
+        let change = Change::TreeStarted {
+            leader,
+            at_end: AtEnd::Kill,
+            mark: Some(mark),
+        };
         let entry = journal.enter(&change)?;
         Ok(Working { journal, entry })
     }

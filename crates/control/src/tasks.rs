@@ -2,13 +2,17 @@
 //! reused: each signal goes through a pidfd that is opened first and then checked.
 
 use crate::error::ControlError;
+use crate::journal::random;
 use plimsoll_host::{HostError, Pid, ProcessStat, Root};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid as RawPid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open,
+    Pid as RawPid, PidfdFlags, Signal, getsid, kill_process, kill_process_group, pidfd_open,
     pidfd_send_signal,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs;
 use std::path::PathBuf;
 
 const SENT: &str = "sent a signal";
@@ -111,6 +115,41 @@ pub(crate) fn signal_group(
     outcome(kill_process_group(raw, signal), leader.pid, SENT)
 }
 
+/// Tells the processes of a command from those of a process group that has the same
+/// number later: its session, and a random token in its environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    token: u64,
+    session: Pid,
+}
+
+impl Mark {
+    /// The variable with the token.
+    pub(crate) const VARIABLE: &str = "PLIMSOLL_TOKEN";
+
+    /// A mark of commands that this process starts.
+    pub(crate) fn random() -> Mark {
+        Mark {
+            token: random(),
+            session: getsid(None).map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs()),
+        }
+    }
+
+    /// Whether a process has the token. `false` also if its environment cannot be read.
+    fn is_on(self, root: &Root, pid: Pid) -> bool {
+        let wanted = format!("{}={self}", Mark::VARIABLE);
+        let environment = fs::read(root.path(format!("/proc/{pid}/environ"))).unwrap_or_default();
+        let mut variables = environment.split(|byte| *byte == 0);
+        variables.any(|variable| variable == wanted.as_bytes())
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.token)
+    }
+}
+
 /// A command and its processes, without a cgroup: the process group of its leader,
 /// and all descendants of its members.
 #[derive(Debug, Clone, Copy)]
@@ -119,19 +158,26 @@ pub(crate) struct Tree {
     /// A process whose children also belong to the tree, because it adopts the tree's
     /// orphans and has no other children.
     pub(crate) adopter: Option<Pid>,
+    /// Needed where the leader may have been waited for, so that its PID may be reused.
+    pub(crate) mark: Option<Mark>,
 }
 
 impl Tree {
-    /// Without orphans that have left the process group.
-    pub(crate) fn of(leader: ProcessKey) -> Tree {
+    /// The tree of a leader that may be gone; its orphans are told by their mark.
+    pub(crate) fn marked(leader: ProcessKey, mark: Option<Mark>) -> Tree {
         let adopter = None;
-        Tree { leader, adopter }
+        Tree {
+            leader,
+            adopter,
+            mark,
+        }
     }
 
     /// The members that have not ended, unordered. Empty if the leader's PID was
     /// reused.
     pub(crate) fn members(self, root: &Root) -> Result<Vec<ProcessStat>, HostError> {
-        Ok(members(ProcessStat::all(root)?, self))
+        let is_marked = |pid| self.mark.is_some_and(|mark| mark.is_on(root, pid));
+        Ok(members(ProcessStat::all(root)?, self, is_marked))
     }
 
     /// Ended orphans that the adopter must reap.
@@ -145,19 +191,37 @@ impl Tree {
     }
 }
 
-fn members(mut others: Vec<ProcessStat>, tree: Tree) -> Vec<ProcessStat> {
+fn members(
+    mut others: Vec<ProcessStat>,
+    tree: Tree,
+    is_marked: impl Fn(Pid) -> bool,
+) -> Vec<ProcessStat> {
     let leader = tree.leader;
-    let reused = |l: &ProcessStat| l.pid == leader.pid && l.started != leader.started;
-    if others.iter().any(reused) {
-        return Vec::new();
-    }
+    let at_pid = others.iter().find(|l| l.pid == leader.pid);
+    let leader_is_there = at_pid.is_some_and(|l| ProcessKey::of(l) == leader);
+    let reused = at_pid.is_some() && !leader_is_there;
     others.retain(|l| l.started >= leader.started && l.pid != std::process::id());
+    let marked: BTreeSet<Pid> = match tree.mark {
+        Some(_) => others
+            .iter()
+            .map(|l| l.pid)
+            .filter(|p| is_marked(*p))
+            .collect(),
+        None => BTreeSet::new(),
+    };
+    let has_group_id = |l: &ProcessStat| {
+        l.group == leader.pid && tree.mark.is_none_or(|mark| l.session == mark.session)
+    };
+    // A process group keeps its number as long as it has a member: one that is marked
+    // shows for all.
+    let shown = |l: &ProcessStat| has_group_id(l) && marked.contains(&l.pid);
+    let is_ours = leader_is_there || (!reused && (tree.mark.is_none() || others.iter().any(shown)));
     let mut found: Vec<ProcessStat> = Vec::new();
     loop {
         let (new, rest): (Vec<ProcessStat>, Vec<ProcessStat>) = others.into_iter().partition(|l| {
-            l.pid == leader.pid
-                || l.group == leader.pid
-                || Some(l.parent) == tree.adopter
+            (is_ours && (l.pid == leader.pid || has_group_id(l)))
+                || (!reused && Some(l.parent) == tree.adopter)
+                || marked.contains(&l.pid)
                 || found.iter().any(|f| f.pid == l.parent)
         });
         if new.is_empty() {
@@ -178,6 +242,7 @@ mod tests {
     /// Added to the numbers of processes, so that none is this process.
     const BASE: Pid = 900_000;
     const ADOPTER: Pid = 2;
+    const SESSION: Pid = 9;
 
     fn process(pid: Pid, parent: Pid, group: Pid, started: u64) -> ProcessStat {
         ProcessStat {
@@ -185,6 +250,7 @@ mod tests {
             started,
             parent: BASE + parent,
             group: BASE + group,
+            session: BASE + SESSION,
             state: 'S',
             own: CpuTime::ZERO,
             reaped: CpuTime::ZERO,
@@ -225,11 +291,52 @@ mod tests {
         ];
         for (case, adopter, processes, expected) in cases {
             let leader = ProcessKey::of(&leader);
-            let tree = Tree { leader, adopter };
-            let found = members(processes.to_vec(), tree);
-            let mut pids: Vec<Pid> = found.iter().map(|found| found.pid - BASE).collect();
-            pids.sort_unstable();
-            assert_eq!(pids, expected, "{case}");
+            let mark = None;
+            let tree = Tree {
+                leader,
+                adopter,
+                mark,
+            };
+            let found = members(processes.to_vec(), tree, |_| false);
+            assert_eq!(numbers(&found), expected, "{case}");
+        }
+    }
+
+    fn numbers(found: &[ProcessStat]) -> Vec<Pid> {
+        let mut pids: Vec<Pid> = found.iter().map(|found| found.pid - BASE).collect();
+        pids.sort_unstable();
+        pids
+    }
+
+    #[test]
+    fn a_group_whose_leader_is_gone_is_told_from_one_of_the_same_number() {
+        let leader = process(10, 1, 10, 50);
+        let (first, second) = (process(11, 1, 10, 51), process(12, 1, 10, 52));
+        let elsewhere = ProcessStat {
+            session: BASE + 8,
+            ..first
+        };
+        let (left, its_child) = (process(13, 1, 13, 53), process(14, 13, 13, 54));
+        let reused = process(10, 1, 10, 70);
+        let mark = Mark {
+            token: 7,
+            session: BASE + SESSION,
+        };
+        /// A name, all processes, those with the token, and the members.
+        type Case<'a> = (&'a str, &'a [ProcessStat], &'a [Pid], &'a [Pid]);
+        let cases: [Case<'_>; 6] = [
+            ("with its leader", &[leader, first], &[], &[10, 11]),
+            ("without a token", &[first, second], &[], &[]),
+            ("one with the token", &[first, second], &[12], &[11, 12]),
+            ("of another session", &[elsewhere], &[], &[]),
+            ("orphans", &[left, its_child, first], &[13], &[13, 14]),
+            ("a reused PID", &[reused, second, left], &[13], &[13]),
+        ];
+        for (case, processes, marked, expected) in cases {
+            let tree = Tree::marked(ProcessKey::of(&leader), Some(mark));
+            let is_marked = |pid| marked.contains(&(pid - BASE));
+            let found = members(processes.to_vec(), tree, is_marked);
+            assert_eq!(numbers(&found), expected, "{case}");
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct ProcessStat {
     pub state: char,
     /// Process group ID.
     pub group: Pid,
+    /// Session ID. A process group is in one session.
+    pub session: Pid,
     /// CPU time of all its threads, including ended ones. Truncated to ticks
     /// twice, once for user and once for system time.
     pub own: CpuTime,
@@ -104,6 +106,7 @@ impl ProcessStat {
                 .ok_or_else(malformed)?,
             // 0 if the process' group is in another namespace.
             group: Pid::try_from(signed(5)?).map_err(|_| malformed())?,
+            session: Pid::try_from(signed(6)?).map_err(|_| malformed())?,
             own: time(field(14)?) + time(field(15)?),
             reaped: time(signed(16)?) + time(signed(17)?),
             threads: field(20)?,

@@ -3,6 +3,7 @@
 use crate::compare::CompareArgs;
 use crate::export::ExportArgs;
 use crate::import::ImportArgs;
+use crate::leftovers::RepairArgs;
 use crate::output::ColorChoice;
 use crate::plan::PlanArgs;
 use crate::replay::ReplayArgs;
@@ -72,6 +73,8 @@ pub(crate) enum Command {
     /// Report what can be measured on this machine, and what is unavailable.
     #[command(after_help = DOCTOR_HELP)]
     Doctor,
+    /// Undo what killed runs have left, and list what still runs.
+    Repair(RepairArgs),
     /// Print shell completions.
     Completions(CompletionsArgs),
     /// Print the manual page, or write all of them.

@@ -2,9 +2,10 @@
 //! held beside a service.
 
 use crate::failure::Failure;
+use crate::leftovers;
 use crate::output::Output;
 use crate::session::rendered;
-use plimsoll_control::{Capabilities, CgroupLayout, Means, Mechanism};
+use plimsoll_control::{Capabilities, CgroupLayout, Journals, Means, Mechanism};
 use plimsoll_host::Root;
 use plimsoll_model::{Outcome, Requirement};
 
@@ -20,6 +21,7 @@ pub(crate) fn run(output: &Output) -> Result<(), Failure> {
             error.to_string(),
         )),
     }
+    requirements.extend(leftovers::found(&Journals::usual(), &root));
     let document = plimsoll_report::doctor::document(&provenance, &requirements);
     let text = plimsoll_report::Format::Text;
     output.print(&rendered(&document, text, output.look(None))?)

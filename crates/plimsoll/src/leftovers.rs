@@ -1,20 +1,114 @@
-//! Changes that killed runs have left on the machine.
+//! What killed runs have left on the machine: undone at the start of each run, and by
+//! `plimsoll repair`, listed by `plimsoll doctor`.
 
-use crate::output::note;
-use plimsoll_control::Journals;
+use crate::failure::Failure;
+use crate::output::{Output, note};
+use clap::Args;
+use plimsoll_control::{Journals, Repaired, Running};
 use plimsoll_host::Root;
+use plimsoll_model::{Outcome, Requirement};
+
+const REPAIR_HELP: &str = "\
+A run that is killed (kill -9, out of memory) cannot clean up behind itself.
+This command, as the start of every run, undoes what it changed: empty cgroups,
+controllers, folders of copies, and processes that were only measured. The
+command of `plimsoll side` is left as it is, frozen or restricted, until you say
+what is to be done with it.
+
+Examples:
+  plimsoll repair            undo, and list what still runs
+  plimsoll repair --thaw     let it run on, unrestricted
+  plimsoll repair --kill     end it
+
+Exit status: 0 nothing is left, 1 something is left, 2 usage error.";
+
+#[derive(Debug, Args)]
+#[command(after_help = REPAIR_HELP)]
+pub(crate) struct RepairArgs {
+    /// Let commands of killed runs continue, without limits.
+    #[arg(long, conflicts_with = "kill")]
+    thaw: bool,
+
+    /// End commands of killed runs.
+    #[arg(long)]
+    kill: bool,
+}
+
+pub(crate) fn run(args: &RepairArgs, output: &Output) -> Result<(), Failure> {
+    let running = match (args.thaw, args.kill) {
+        (true, _) => Running::Thaw,
+        (_, true) => Running::Kill,
+        _ => Running::Leave,
+    };
+    let repaired = Journals::usual().repair(&Root::machine(), running);
+    let repaired = repaired.map_err(|error| Failure::Run(error.to_string()))?;
+    output.print(&described(&repaired))?;
+    match repaired.iter().all(Repaired::is_whole) {
+        true => Ok(()),
+        false => Err(Failure::Command(1)),
+    }
+}
+
+fn described(all: &[Repaired]) -> String {
+    let mut text = String::new();
+    for repaired in all {
+        text += &format!("Left by process {}, which was killed:\n", repaired.owner);
+        let still = repaired.still_runs.iter().map(|line| ("still runs", line));
+        let left = repaired.left.iter().map(|line| ("left", line));
+        let done = repaired.done.iter().map(|line| ("undone", line));
+        for (what, line) in done.chain(left).chain(still) {
+            text += &format!("  {what:<10}  {line}\n");
+        }
+    }
+    if all.iter().any(|repaired| !repaired.still_runs.is_empty()) {
+        text +=
+            "plimsoll repair --thaw lets what still runs go on, unrestricted; --kill ends it.\n";
+    }
+    match all.iter().all(Repaired::is_whole) {
+        true => text + "Nothing is left of killed runs.\n",
+        false => text,
+    }
+}
+
+/// What killed runs have left, for the list of `plimsoll doctor`.
+pub(crate) fn found(journals: &Journals, root: &Root) -> Option<Requirement> {
+    let lost = match journals.leftovers(root) {
+        Ok(all) if all.is_empty() => return None,
+        Ok(all) => {
+            let left: Vec<String> = all.into_iter().flat_map(|one| one.left).collect();
+            left.join(" ").trim_end_matches('.').to_owned()
+        }
+        Err(error) => error.to_string(),
+    };
+    Some(Requirement {
+        name: "a machine without leftovers of killed runs".to_owned(),
+        outcome: Outcome::Missed {
+            lost,
+            remedy: "run: plimsoll repair".to_owned(),
+        },
+    })
+}
 
 /// Restores them, with a note. A run that changes nothing itself continues if
 /// that fails.
 pub(crate) fn restore_if_possible(journals: &Journals, root: &Root) {
-    match journals.repair(root) {
-        Ok(repaired) => {
+    match journals.repair(root, Running::Leave) {
+        Ok(all) => {
             // What has to wait for another run needs no action.
-            for repaired in repaired.iter().filter(|repaired| !repaired.done.is_empty()) {
-                let done = repaired.done.join(" ");
-                note(&format!(
-                    "note: an earlier run was killed; restored: {done}"
-                ));
+            for repaired in &all {
+                if !repaired.done.is_empty() {
+                    let done = repaired.done.join(" ");
+                    note(&format!(
+                        "note: an earlier run was killed; restored: {done}"
+                    ));
+                }
+                if !repaired.still_runs.is_empty() {
+                    let still_runs = repaired.still_runs.join(" ");
+                    note(&format!(
+                        "note: an earlier run was killed, and what it ran disturbs this one. \
+                         {still_runs} Thaw or end it: plimsoll repair --thaw, plimsoll repair --kill"
+                    ));
+                }
             }
         }
         Err(error) => note(&format!(

@@ -78,6 +78,7 @@ fn run(matches: &ArgMatches) -> Result<(), Failure> {
         Command::Replay(args) => replay::run(&args, &output),
         Command::Selftest(args) => selftest::run(&args, &output),
         Command::Doctor => doctor::run(&output),
+        Command::Repair(args) => leftovers::run(&args, &output),
         Command::Completions(args) => shell::completions(&args, help::command(), &output),
         Command::Man(args) => shell::man(&args, help::command(), &output),
     }

@@ -163,7 +163,7 @@ fn a_guard_over_its_limit_freezes_the_command_and_says_so() {
 
 #[test]
 #[ignore = "needs the guest: cargo xtask guest"]
-fn a_frozen_group_of_a_killed_run_is_repaired_by_the_next_run() {
+fn a_frozen_group_of_a_killed_run_stays_until_it_is_repaired() {
     let place = SideFolder::new();
     let server = Server::start(server::SEVEN);
     let mut running = guarded(&place, &server, "--mechanism weight --period 500ms");
@@ -172,10 +172,13 @@ fn a_frozen_group_of_a_killed_run_is_repaired_by_the_next_run() {
     running.child.kill().unwrap();
     running.child.wait().unwrap();
     // A frozen group outlives its owner, and nothing in it can end by itself.
-    assert!(lives(&pid));
-    place
-        .side("-- true")
-        .says(0, &["repaired what process", "killed what ran in it"]);
+    place.side("-- true").says(0, &["frozen", "repair --thaw"]);
+    assert!(lives(&pid) && is_frozen(&folder));
+    let repaired = place.folder.run("repair --kill");
+    assert!(
+        repaired.text().contains("killed what ran in it"),
+        "{repaired:?}"
+    );
     assert!(!lives(&pid) && !folder.exists());
 }
 

@@ -5,18 +5,23 @@ use crate::cpu_mechanism::CpuMechanism;
 use crate::error::SideError;
 use crate::limit::{Limit, Step};
 use crate::request::{Notice, Notify, Request, Restriction, SideloadOptions};
-use plimsoll_control::{AtEnd, CgroupLayout, Group, Journals, Mechanism, MemoryLimits, Weight};
+use plimsoll_control::{
+    AtEnd, CgroupLayout, Group, Journals, Mechanism, MemoryLimits, Repaired, Running, Weight,
+};
 use plimsoll_host::{HostError, Root, online_cpus, own_allowed_cpus};
 use plimsoll_model::CpuSet;
 use std::collections::BTreeSet;
 
-/// Undoes changes of killed runs and reports it.
+/// Undoes changes of killed runs and reports it. What they ran stays as it is: killing
+/// it would lose somebody's work, and thawing it would let it run unrestricted beside
+/// the service. Both are for a person to decide.
 pub(crate) fn repair(
     root: &Root,
     journals: &Journals,
     notify: Notify<'_>,
-) -> Result<(), SideError> {
-    for repaired in journals.repair(root)? {
+) -> Result<Vec<Repaired>, SideError> {
+    let all = journals.repair(root, Running::Leave)?;
+    for repaired in &all {
         let done = repaired.done.join(" ");
         // Without any, the remaining changes wait for another run.
         if !done.is_empty() {
@@ -27,7 +32,19 @@ pub(crate) fn repair(
             )));
         }
     }
-    Ok(())
+    Ok(all)
+}
+
+/// Reports what killed runs have left running.
+pub(crate) fn report_running(all: &[Repaired], notify: Notify<'_>) {
+    for repaired in all.iter().filter(|one| !one.still_runs.is_empty()) {
+        notify(Notice::Warning(format!(
+            "process {} was killed, but what it ran is still there and counts as the service's. \
+             {} Thaw or end it: plimsoll repair --thaw, plimsoll repair --kill",
+            repaired.owner,
+            repaired.still_runs.join(" ")
+        )));
+    }
 }
 
 /// The CPUs that this process may run on and that are online: some kernels allow
@@ -54,7 +71,7 @@ pub(crate) fn make(
     let journal = journals.open(root)?;
     let make = |layout: &CgroupLayout| {
         let chosen = choose(layout, request)?;
-        let group = Group::make(layout, &chosen.needs, &journal, AtEnd::Kill)?;
+        let group = Group::make(layout, &chosen.needs, &journal, AtEnd::KillByRun)?;
         Ok::<_, SideError>((chosen, group))
     };
     let (chosen, group) = match make(&layout) {

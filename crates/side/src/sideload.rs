@@ -5,7 +5,7 @@ use crate::error::SideError;
 use crate::guard;
 use crate::limit::Limit;
 use crate::log::Log;
-use crate::prepare::{self, limit_for_good, limits_memory, repair, usable_cpus};
+use crate::prepare::{self, limit_for_good, limits_memory, repair, report_running, usable_cpus};
 use crate::request::{Notice, Notify, Request, Restriction};
 use crate::rule::Rule;
 use crate::signal::{Signal, SignalSource};
@@ -60,7 +60,7 @@ impl Sideload {
         request: &Request<'_>,
         notify: Notify<'_>,
     ) -> Result<Sideload, SideError> {
-        repair(root, journals, notify)?;
+        report_running(&repair(root, journals, notify)?, notify);
         let cpus = usable_cpus(root)?;
         if let Restriction::Sideload(options) = &request.restriction {
             guard::check(root, &options.guards, &cpus)?;

@@ -74,6 +74,8 @@ impl Group {
         leaders.map(move |(nth, leader)| Tree {
             leader: *leader,
             adopter: own.filter(|_| nth == 0),
+            // The leader is our child, whose number stays reserved.
+            mark: None,
         })
     }
 }

@@ -10,7 +10,7 @@ pub use end::wait_with_cpu_time;
 use crate::error::ControlError;
 use crate::files;
 use crate::folder;
-use crate::journal::{AtEnd, Change, Entry, Journal, Undone, random, undo};
+use crate::journal::{AtEnd, Change, Entry, Journal, Undone, random};
 use crate::layout::{CgroupLayout, Place, Version};
 use crate::mechanism::{Capabilities, Mechanism};
 use crate::settings::{Usage, Weight};
@@ -103,7 +103,7 @@ impl Group {
         };
         let own = std::process::id();
         let started = ProcessKey::now(&group.root, own)?.map_or(0, |process| process.started);
-        let name = format!("{own}-{started}-{}", random());
+        let name = format!("{own}-{started}-{:016x}", random());
         for place in choice.places {
             group.build(place, &name)?;
         }
@@ -141,7 +141,7 @@ impl Group {
         // other runs from disabling them.
         let _lock = match place.version {
             Version::V2 if !place.controllers.is_empty() => {
-                let lock = folder::lock(&place.parent)?;
+                let lock = self.journal.lock_controllers()?;
                 self.enable(&place, name)?;
                 Some(lock)
             }
@@ -259,15 +259,15 @@ impl Group {
 
     fn undo_all(&mut self) -> Option<ControlError> {
         let mut first = None;
-        if self.capabilities.keeps_orphans && self.at_end == AtEnd::Kill {
+        if self.capabilities.keeps_orphans && self.at_end != AtEnd::Leave {
             // The undo below does not know adopted orphans.
             first = self.kill().err();
         }
         while let Some((entry, change)) = self.changes.pop() {
-            let outcome = match undo(&self.root, &change) {
+            let outcome = match self.journal.undo().undo(&change) {
                 Ok(Undone::Done(_)) => self.journal.mark_undone(entry),
                 // Another run needs it; the journal keeps it for the next start.
-                Ok(Undone::Later(_)) => Ok(()),
+                Ok(Undone::Later(_) | Undone::StillRuns(_)) => Ok(()),
                 Err(error) => Err(error),
             };
             first = first.or(outcome.err());

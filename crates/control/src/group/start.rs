@@ -15,7 +15,7 @@ use crate::journal::Change;
 use crate::layout::Version;
 use crate::mechanism::Mechanism;
 use crate::schedule::{self, Class};
-use crate::tasks::{self, ProcessKey};
+use crate::tasks::{self, Mark, ProcessKey};
 use plimsoll_model::CpuSet;
 use rustix::process::{Pid as RawPid, Signal, WaitId, WaitIdOptions, getpriority_process, waitid};
 use std::ffi::OsStr;
@@ -82,10 +82,15 @@ impl Group {
         command.args(args.iter().map(AsRef::as_ref));
         prepare(&mut command);
         command.process_group(0);
+        // A cgroup tells its processes from others; a process group does not.
+        let mark = self.made.is_empty().then(Mark::random);
+        if let Some(mark) = mark {
+            command.env(Mark::VARIABLE, mark.to_string());
+        }
         let journal = self.journal.clone();
         let _starting = journal.starting();
         let mut child = spawn(command, &self.inherited()?, &name)?;
-        match self.admit(&child, &name) {
+        match self.admit(&child, mark, &name) {
             Ok(()) => Ok(child),
             Err(error) => {
                 // It has not become the command yet, so killing it loses nothing.
@@ -118,7 +123,7 @@ impl Group {
         schedule::nice_for(self.current.weight).max(own_nice())
     }
 
-    fn admit(&mut self, child: &Child, name: &str) -> Result<(), ControlError> {
+    fn admit(&mut self, child: &Child, mark: Option<Mark>, name: &str) -> Result<(), ControlError> {
         let early = || ControlError::EndedEarly {
             command: name.to_owned(),
         };
@@ -126,6 +131,7 @@ impl Group {
         let leader = Change::TreeStarted {
             leader: process,
             at_end: self.at_end,
+            mark,
         };
         let entry = self.journal.enter(&leader)?;
         let joined = match wait_until_stopped(child, name) {

@@ -1,6 +1,6 @@
 //! Undoes all changes from another thread, right before the process exits.
 
-use super::{Entry, Journal, Undone, undo};
+use super::{Entry, Journal, Undone};
 use plimsoll_host::Root;
 use std::fs;
 use std::sync::{Arc, PoisonError};
@@ -10,12 +10,20 @@ impl Journal {
     /// doing, and refuses further starts: for the moment before the process exits. The
     /// function does not keep the journal open, and does nothing if it is closed.
     pub fn at_once(&self) -> impl Fn() + Send + Sync + use<> {
-        let (root, open) = (self.root.clone(), Arc::downgrade(&self.open));
+        let (root, dir) = (self.root.clone(), self.dir.clone());
+        let open = Arc::downgrade(&self.open);
         let starts = Arc::clone(&self.starts);
         move || {
             if let Some(open) = open.upgrade() {
                 let (root, starts) = (root.clone(), Arc::clone(&starts));
-                Journal { open, starts, root }.undo_all();
+                let dir = dir.clone();
+                Journal {
+                    open,
+                    starts,
+                    root,
+                    dir,
+                }
+                .undo_all();
             }
         }
     }
@@ -34,7 +42,7 @@ impl Journal {
         };
         for (nth, change) in changes.into_iter().rev() {
             // A failed change stays in the journal; the next start reports it.
-            if matches!(undo(&self.root, &change), Ok(Undone::Done(_))) {
+            if matches!(self.undo().undo(&change), Ok(Undone::Done(_))) {
                 let _ = self.mark_undone(Entry(nth));
             }
         }

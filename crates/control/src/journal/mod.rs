@@ -7,25 +7,25 @@
 //! that loses the page cache loses the cgroups, too.
 
 mod at_once;
+mod place;
 mod repair;
 #[cfg(test)]
 mod tests;
 mod undo;
 
 pub use repair::Repaired;
-pub(crate) use undo::{Undone, undo};
+pub use undo::Running;
+pub(crate) use undo::{Undo, Undone};
 
 use crate::error::ControlError;
-use crate::tasks::ProcessKey;
+use crate::tasks::{Mark, ProcessKey};
 use plimsoll_host::Root;
-use rustix::fs::{Access, FlockOperation, access, flock};
-use rustix::process::geteuid;
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
@@ -33,7 +33,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
+    /// Killed, also by the repair after a killed run: processes that exist only to be
+    /// measured.
     Kill,
+    /// Killed by the run itself. The repair after a killed run leaves them until it is
+    /// told ([`Running`]): they are somebody's work.
+    KillByRun,
     /// They continue, thawed and without limits, in the group that they would have been
     /// in without us. Without cgroups they keep their nice value, class and CPUs.
     Leave,
@@ -60,6 +65,9 @@ pub(crate) enum Change {
     TreeStarted {
         leader: ProcessKey,
         at_end: AtEnd,
+        /// What its processes are told by; journals of older versions have none.
+        #[serde(default)]
+        mark: Option<Mark>,
     },
     FolderMade {
         folder: PathBuf,
@@ -73,6 +81,9 @@ struct Header {
     owner: ProcessKey,
     /// Identifies the boot: no change survives a reboot.
     boot_id: Option<String>,
+    /// Machines may share a home directory; each leaves the journals of others alone.
+    #[serde(default)]
+    host: Option<String>,
     /// PIDs are valid in one PID namespace only.
     pid_namespace: Option<PathBuf>,
 }
@@ -82,11 +93,13 @@ const ENDING: &str = ".jsonl";
 
 impl Header {
     fn here(root: &Root, owner: ProcessKey) -> Header {
-        let boot_id = fs::read_to_string(root.path("/proc/sys/kernel/random/boot_id"));
+        let line = |file| fs::read_to_string(root.path(file)).ok();
+        let line = |file| line(file).map(|text| text.trim().to_owned());
         Header {
             journal: VERSION,
             owner,
-            boot_id: boot_id.ok().map(|id| id.trim().to_owned()),
+            boot_id: line("/proc/sys/kernel/random/boot_id"),
+            host: line("/proc/sys/kernel/hostname"),
             pid_namespace: fs::read_link(root.path("/proc/self/ns/pid")).ok(),
         }
     }
@@ -107,16 +120,9 @@ pub struct Journals {
 }
 
 impl Journals {
-    /// The default folder: `plimsoll` in `$XDG_RUNTIME_DIR` if that belongs to this
-    /// user; `/run/plimsoll` for root; else `/tmp/plimsoll-UID`.
+    /// The default folder: that of [`place::usual`].
     pub fn usual() -> Journals {
-        let uid = geteuid().as_raw();
-        // sudo may pass on another user's runtime directory, where a journal of root is
-        // not safe.
-        let own = |dir: &OsString| fs::metadata(dir).is_ok_and(|m| m.is_dir() && m.uid() == uid);
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(own);
-        let run = access("/run", Access::WRITE_OK).is_ok();
-        Journals::at(usual_dir(runtime, uid, run))
+        Journals::at(place::usual())
     }
 
     /// Uses this folder, which is created on demand.
@@ -136,7 +142,7 @@ impl Journals {
             ControlError::file(&root.path("/proc/self/stat"), "read", source)
         })?;
         self.make_dir()?;
-        let name = format!("{}-{}-{}{ENDING}", owner.pid, owner.started, random());
+        let name = format!("{}-{}-{:016x}{ENDING}", owner.pid, owner.started, random());
         let path = self.dir.join(name);
         let fail = |source| ControlError::file(&path, "made", source);
         let mut options = OpenOptions::new();
@@ -156,6 +162,7 @@ impl Journals {
             })),
             starts: Arc::default(),
             root: root.clone(),
+            dir: self.dir.clone(),
         })
     }
 
@@ -164,36 +171,10 @@ impl Journals {
         &self.dir
     }
 
+    /// The folder, made if need be, open to this user alone: its journals cause groups
+    /// to be removed and processes to be killed.
     fn make_dir(&self) -> Result<(), ControlError> {
-        let made = DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.dir);
-        made.map_err(|source| ControlError::file(&self.dir, "made", source))?;
-        self.check_dir()
-    }
-
-    /// Refuses a folder that others can write to: its journals cause groups to be
-    /// removed and processes to be killed.
-    fn check_dir(&self) -> Result<(), ControlError> {
-        let meta = fs::symlink_metadata(&self.dir)
-            .map_err(|source| ControlError::file(&self.dir, "read", source))?;
-        let ours = meta.is_dir() && meta.uid() == geteuid().as_raw() && meta.mode() & 0o022 == 0;
-        match ours {
-            true => Ok(()),
-            false => Err(ControlError::UnsafeJournal {
-                dir: self.dir.clone(),
-            }),
-        }
-    }
-}
-
-fn usual_dir(runtime: Option<OsString>, uid: u32, run: bool) -> PathBuf {
-    let runtime = runtime.map(PathBuf::from).filter(|dir| dir.is_absolute());
-    match runtime {
-        Some(dir) => dir.join("plimsoll"),
-        None if uid == 0 && run => PathBuf::from("/run/plimsoll"),
-        None => PathBuf::from(format!("/tmp/plimsoll-{uid}")),
+        place::make(&self.dir)
     }
 }
 
@@ -205,6 +186,8 @@ pub struct Journal {
     /// Read-locked from before a process is started until its start is in the journal.
     starts: Arc<RwLock<()>>,
     root: Root,
+    /// The folder of the journals.
+    dir: PathBuf,
 }
 
 #[derive(Debug)]
@@ -253,6 +236,24 @@ impl Journal {
         self.starts.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How a change of this run is undone at its end.
+    pub(crate) fn undo(&self) -> Undo<'_> {
+        Undo {
+            root: &self.root,
+            journals: &self.dir,
+            killed: None,
+        }
+    }
+
+    /// Keeps other runs of this user from changing which controllers a cgroup enables,
+    /// until dropped.
+    ///
+    /// # Errors
+    /// [`ControlError::Busy`] if another run does so for too long.
+    pub(crate) fn lock_controllers(&self) -> Result<File, ControlError> {
+        place::lock(&self.dir)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -281,9 +282,9 @@ fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
     file.write_all(&text)
 }
 
-/// A random name of 16 hexadecimal digits.
-pub(crate) fn random() -> String {
+/// A random number, as for a name that nobody can guess.
+pub(crate) fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     // The keys of `RandomState` come from the kernel; no other generator is needed.
-    format!("{:016x}", RandomState::new().hash_one(std::process::id()))
+    RandomState::new().hash_one(std::process::id())
 }

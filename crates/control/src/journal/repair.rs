@@ -1,6 +1,9 @@
 //! Restores at the next start what killed processes have left.
 
-use super::{Change, ENDING, Header, Journals, Line, Undone, VERSION, append, undo};
+use super::undo::left;
+use super::{
+    Change, ENDING, Header, Journals, Line, Running, Undo, Undone, VERSION, append, place,
+};
 use crate::error::ControlError;
 use crate::tasks::ProcessKey;
 use plimsoll_host::{Pid, Root};
@@ -19,6 +22,31 @@ pub struct Repaired {
     /// Changes not restored, one sentence each with the reason. The next start tries
     /// again.
     pub left: Vec<String>,
+    /// What still runs, one sentence each. It stays until the repair is told what to do
+    /// with it ([`Running`]).
+    pub still_runs: Vec<String>,
+}
+
+impl Repaired {
+    fn nothing(owner: ProcessKey) -> Repaired {
+        Repaired {
+            owner: owner.pid,
+            done: Vec::new(),
+            left: Vec::new(),
+            still_runs: Vec::new(),
+        }
+    }
+
+    /// Whether all is restored.
+    pub fn is_whole(&self) -> bool {
+        self.left.is_empty() && self.still_runs.is_empty()
+    }
+}
+
+/// A journal of a dead process, which no other process repairs meanwhile.
+struct Dead {
+    file: File,
+    text: String,
 }
 
 impl Journals {
@@ -29,25 +57,19 @@ impl Journals {
     /// # Errors
     /// If the folder cannot be read, or other users can write to it. Failures of single
     /// changes are in [`Repaired::left`].
-    pub fn repair(&self, root: &Root) -> Result<Vec<Repaired>, ControlError> {
-        let entries = match fs::read_dir(&self.dir) {
-            Ok(entries) => entries,
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(ControlError::file(&self.dir, "read", source)),
+    pub fn repair(&self, root: &Root, running: Running) -> Result<Vec<Repaired>, ControlError> {
+        let undo = Undo {
+            root,
+            journals: &self.dir,
+            killed: Some(running),
         };
-        self.check_dir()?;
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.sort();
+        let paths = self.of_the_dead(root)?;
         let mut all: BTreeMap<PathBuf, Repaired> = BTreeMap::new();
         // Restoring one journal may unblock another.
         loop {
             let mut progress = false;
-            for path in &paths {
-                let Some(owner) = owner(path) else { continue };
-                if owner.lives(root)? {
-                    continue;
-                }
-                let again = repair_one(root, path, owner)?;
+            for (path, owner) in &paths {
+                let again = repair_one(undo, path, *owner)?;
                 progress |= again.as_ref().is_some_and(|r| !r.done.is_empty());
                 merge(&mut all, path, again);
             }
@@ -55,6 +77,49 @@ impl Journals {
                 return Ok(all.into_values().collect());
             }
         }
+    }
+
+    /// What dead processes have left, as [`Journals::repair`] finds it, without a change.
+    ///
+    /// # Errors
+    /// As of a repair, and if a group cannot be read.
+    pub fn leftovers(&self, root: &Root) -> Result<Vec<Repaired>, ControlError> {
+        let mut all = Vec::new();
+        for (path, owner) in self.of_the_dead(root)? {
+            let Some(dead) = Dead::open(&path)? else {
+                continue;
+            };
+            let mut found = Repaired::nothing(owner);
+            let changes = dead.changes_here(root, owner).unwrap_or_default();
+            for change in changes.values() {
+                found.left.extend(left(root, change)?);
+            }
+            if !found.is_whole() {
+                all.push(found);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The journals of dead processes, in order.
+    fn of_the_dead(&self, root: &Root) -> Result<Vec<(PathBuf, ProcessKey)>, ControlError> {
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(ControlError::file(&self.dir, "read", source)),
+        };
+        place::check(&self.dir)?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        let mut dead = Vec::new();
+        for path in paths {
+            if let Some(owner) = owner(&path)
+                && !owner.lives(root)?
+            {
+                dead.push((path, owner));
+            }
+        }
+        Ok(dead)
     }
 
     /// Other live processes that hold changes on this machine.
@@ -78,11 +143,14 @@ impl Journals {
 /// Merges the result of another round: adds to `done`, replaces `left`.
 fn merge(all: &mut BTreeMap<PathBuf, Repaired>, path: &Path, again: Option<Repaired>) {
     if let Some(known) = all.get_mut(path) {
-        let (done, left) = again
-            .map(|again| (again.done, again.left))
-            .unwrap_or_default();
-        known.done.extend(done);
-        known.left = left;
+        let again = again.unwrap_or_else(|| Repaired {
+            owner: known.owner,
+            done: Vec::new(),
+            left: Vec::new(),
+            still_runs: Vec::new(),
+        });
+        known.done.extend(again.done);
+        (known.left, known.still_runs) = (again.left, again.still_runs);
     } else if let Some(first) = again {
         all.insert(path.to_owned(), first);
     }
@@ -99,50 +167,64 @@ fn owner(path: &Path) -> Option<ProcessKey> {
     })
 }
 
+impl Dead {
+    /// `None` if another process repairs it, or has done so.
+    fn open(path: &Path) -> Result<Option<Dead>, ControlError> {
+        let mut options = OpenOptions::new();
+        let mut file = match options.read(true).append(true).open(path) {
+            Ok(file) => file,
+            // Another process was faster.
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(ControlError::file(path, "read", source)),
+        };
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)
+            .map_err(|source| ControlError::file(path, "read", source))?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        Ok(Some(Dead { file, text }))
+    }
+
+    /// The changes that are not undone; `None` if they were made elsewhere, where this
+    /// process cannot see them.
+    fn changes_here(&self, root: &Root, owner: ProcessKey) -> Option<BTreeMap<u64, Change>> {
+        let Some((header, changes)) = outstanding(&self.text) else {
+            return Some(BTreeMap::new());
+        };
+        match foreign(&header, &Header::here(root, owner)) {
+            Foreign::No => Some(changes),
+            Foreign::Boot => Some(BTreeMap::new()),
+            Foreign::Elsewhere => None,
+        }
+    }
+}
+
 fn repair_one(
-    root: &Root,
+    undo: Undo<'_>,
     path: &Path,
     owner: ProcessKey,
 ) -> Result<Option<Repaired>, ControlError> {
-    let mut options = OpenOptions::new();
-    let mut file = match options.read(true).append(true).open(path) {
-        Ok(file) => file,
-        // Another process was faster.
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(ControlError::file(path, "read", source)),
-    };
-    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+    let Some(mut dead) = Dead::open(path)? else {
         return Ok(None);
-    }
-    let mut text = Vec::new();
-    file.read_to_end(&mut text)
-        .map_err(|source| ControlError::file(path, "read", source))?;
-    let text = String::from_utf8_lossy(&text);
-    let mut repaired = Repaired {
-        owner: owner.pid,
-        done: Vec::new(),
-        left: Vec::new(),
     };
-    if let Some((header, changes)) = outstanding(&text) {
-        match foreign(&header, &Header::here(root, owner)) {
-            Foreign::No => {
-                // Terminate a torn last line, so that it does not swallow the next
-                // entry.
-                let end = if text.ends_with('\n') { "" } else { "\n" };
-                file.write_all(end.as_bytes())
-                    .and_then(|()| {
-                        undo_changes(root, &mut file, changes.into_iter().rev(), &mut repaired)
-                    })
-                    .map_err(|source| ControlError::file(path, "written", source))?;
-            }
-            Foreign::Boot => {}
-            Foreign::Namespace => return Ok(None),
-        }
+    let Some(changes) = dead.changes_here(undo.root, owner) else {
+        return Ok(None);
+    };
+    let mut repaired = Repaired::nothing(owner);
+    if !changes.is_empty() {
+        // Terminate a torn last line, so that it does not swallow the next entry.
+        let end = if dead.text.ends_with('\n') { "" } else { "\n" };
+        let file = &mut dead.file;
+        file.write_all(end.as_bytes())
+            .and_then(|()| undo_changes(undo, file, changes.into_iter().rev(), &mut repaired))
+            .map_err(|source| ControlError::file(path, "written", source))?;
     }
-    if repaired.left.is_empty() {
+    if repaired.is_whole() {
         fs::remove_file(path).map_err(|source| ControlError::file(path, "removed", source))?;
     }
-    let silent = repaired.done.is_empty() && repaired.left.is_empty();
+    let silent = repaired.done.is_empty() && repaired.is_whole();
     Ok((!silent).then_some(repaired))
 }
 
@@ -168,37 +250,40 @@ pub(super) fn outstanding(text: &str) -> Option<(Header, BTreeMap<u64, Change>)>
 enum Foreign {
     No,
     Boot,
-    Namespace,
+    Elsewhere,
 }
 
 /// Whether a journal is from another boot, whose changes are gone, or from another
-/// PID namespace, whose processes are not visible here.
+/// machine or PID namespace, whose processes are not visible here.
 fn foreign(theirs: &Header, here: &Header) -> Foreign {
     fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
         a.zip(b).is_some_and(|(a, b)| a != b)
     }
-    if differ(theirs.boot_id.as_ref(), here.boot_id.as_ref()) {
+    if differ(theirs.host.as_ref(), here.host.as_ref()) {
+        Foreign::Elsewhere
+    } else if differ(theirs.boot_id.as_ref(), here.boot_id.as_ref()) {
         Foreign::Boot
     } else if differ(theirs.pid_namespace.as_ref(), here.pid_namespace.as_ref()) {
-        Foreign::Namespace
+        Foreign::Elsewhere
     } else {
         Foreign::No
     }
 }
 
 fn undo_changes(
-    root: &Root,
+    undo: Undo<'_>,
     file: &mut File,
     changes: impl Iterator<Item = (u64, Change)>,
     repaired: &mut Repaired,
 ) -> io::Result<()> {
     for (nth, change) in changes {
-        match undo(root, &change) {
+        match undo.undo(&change) {
             Ok(Undone::Done(sentence)) => {
                 repaired.done.extend(sentence);
                 append(file, &Line::GivenBack { nth })?;
             }
             Ok(Undone::Later(sentence)) => repaired.left.push(sentence),
+            Ok(Undone::StillRuns(sentence)) => repaired.still_runs.push(sentence),
             Err(error) => repaired.left.push(format!("Not given back: {error}.")),
         }
     }

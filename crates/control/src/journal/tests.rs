@@ -1,7 +1,9 @@
 //! Journals of killed processes, torn, foreign, or unsafe.
 
+use super::place::{Here, in_use};
 use super::repair::outstanding;
 use super::*;
+use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tempfile::TempDir;
@@ -45,7 +47,7 @@ impl Left {
     }
 
     fn repair(&self) -> Vec<Repaired> {
-        self.journals().repair(&self.root).unwrap()
+        self.journals().repair(&self.root, Running::Leave).unwrap()
     }
 
     fn group(&self, name: &str) -> PathBuf {
@@ -68,14 +70,36 @@ fn group_made(folder: &Path, at_end: AtEnd) -> Change {
 }
 
 #[test]
-fn the_folder_belongs_to_the_user() {
-    let dir = |runtime: Option<&str>, uid, run| usual_dir(runtime.map(OsString::from), uid, run);
-    let user = dir(Some("/run/user/1000"), 1000, true);
-    assert_eq!(user, Path::new("/run/user/1000/plimsoll"));
-    assert_eq!(dir(None, 0, true), Path::new("/run/plimsoll"));
-    assert_eq!(dir(None, 0, false), Path::new("/tmp/plimsoll-0"));
-    assert_eq!(dir(None, 1000, true), Path::new("/tmp/plimsoll-1000"));
-    assert_eq!(dir(Some("x"), 1000, true), Path::new("/tmp/plimsoll-1000"));
+fn the_folder_is_where_no_other_user_can_make_it_first() {
+    let dir = |state: Option<&str>, home: Option<&str>, uid, run| {
+        in_use(&Here {
+            uid,
+            state_home: state.map(OsString::from),
+            home: home.map(OsString::from),
+            run,
+        })
+    };
+    let (state, home) = (Some("/state"), Some("/home/me"));
+    for (case, expected) in [
+        (dir(state, home, 1000, true), "/state/plimsoll/journals"),
+        (dir(state, home, 0, true), "/state/plimsoll/journals"),
+        (
+            dir(None, home, 1000, true),
+            "/home/me/.local/state/plimsoll/journals",
+        ),
+        (
+            dir(Some("x"), home, 1000, true),
+            "/home/me/.local/state/plimsoll/journals",
+        ),
+        (dir(None, home, 0, true), "/run/plimsoll"),
+        (dir(None, home, 0, false), "/var/lib/plimsoll"),
+        (
+            dir(None, None, 1000, true),
+            "/nonexistent/.local/state/plimsoll/journals",
+        ),
+    ] {
+        assert_eq!(case, Path::new(expected));
+    }
 }
 
 #[test]
@@ -105,14 +129,14 @@ fn journals_of_live_processes_are_skipped_but_not_of_reused_pids() {
     let change = group_made(Path::new("/x/plimsoll-1"), AtEnd::Kill);
     journal.enter(&change).unwrap();
     let path = journal.open.lock().unwrap().path.clone();
-    assert_eq!(journals.repair(&root).unwrap(), []);
+    assert_eq!(journals.repair(&root, Running::Leave).unwrap(), []);
     assert!(path.exists());
     drop(journal);
     // The same number with another start is another process.
     let own = std::process::id();
     let reused = journals.dir.join(format!("{own}-1-abc.jsonl"));
     fs::rename(&path, &reused).unwrap();
-    journals.repair(&root).unwrap();
+    journals.repair(&root, Running::Leave).unwrap();
     assert!(!reused.exists());
 }
 
@@ -149,12 +173,75 @@ fn a_failed_undo_is_reported_and_retried() {
 }
 
 #[test]
-fn a_folder_that_others_can_write_is_not_trusted() {
+fn a_folder_that_others_can_open_is_not_trusted() {
+    for mode in [0o777, 0o720, 0o755, 0o750] {
+        let left = Left::new();
+        fs::set_permissions(left.journals().dir, fs::Permissions::from_mode(mode)).unwrap();
+        let refused = [
+            left.journals().repair(&left.root, Running::Leave).err(),
+            left.journals().open(&Root::machine()).err(),
+            left.journals().leftovers(&left.root).err(),
+        ];
+        for error in refused {
+            let error = error.unwrap().to_string();
+            assert!(error.contains("mode 700"), "{mode:o}: {error}");
+            assert!(error.contains("XDG_STATE_HOME"), "{mode:o}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_link_is_no_folder_of_this_user() {
     let left = Left::new();
-    fs::set_permissions(left.journals().dir, fs::Permissions::from_mode(0o777)).unwrap();
-    let error = left.journals().repair(&left.root).unwrap_err();
+    let link = left.dir.path().join("link");
+    std::os::unix::fs::symlink(left.journals().dir, &link).unwrap();
+    let error = Journals::at(&link).open(&Root::machine()).unwrap_err();
     assert!(
         matches!(error, ControlError::UnsafeJournal { .. }),
         "{error}"
     );
+}
+
+#[test]
+fn a_journal_of_another_machine_is_left_alone() {
+    let left = Left::new();
+    left.file("proc/sys/kernel/hostname", "here\n");
+    let folder = left.group("plimsoll-1");
+    let path = left.journal("another", &made(&folder));
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(
+        &path,
+        text.replace("\"boot_id", "\"host\":\"there\",\"boot_id"),
+    )
+    .unwrap();
+    assert_eq!(left.repair(), []);
+    assert!(folder.exists() && path.exists());
+}
+
+#[test]
+fn a_cgroup_that_another_user_has_locked_is_given_back() {
+    let left = Left::new();
+    let parent = left.group("parent");
+    left.file("groups/parent/cgroup.subtree_control", "memory\n");
+    let theirs = File::open(&parent).unwrap();
+    flock(&theirs, FlockOperation::LockExclusive).unwrap();
+    let change = Change::ControllersEnabled {
+        folder: parent.clone(),
+        former: Vec::new(),
+        added: vec!["memory".to_owned()],
+    };
+    let line = serde_json::to_string(&Line::Change { nth: 1, change }).unwrap();
+    left.journal(BOOT, &line);
+    let repaired = left.repair();
+    assert!(repaired[0].is_whole(), "{repaired:?}");
+    assert_eq!(repaired[0].done.len(), 1, "{repaired:?}");
+}
+
+#[test]
+fn a_lock_that_is_kept_is_given_up_with_a_sentence() {
+    let left = Left::new();
+    let dir = left.journals().dir;
+    let _held = place::lock(&dir).unwrap();
+    let error = place::lock(&dir).unwrap_err().to_string();
+    assert!(error.contains("another run"), "{error}");
 }

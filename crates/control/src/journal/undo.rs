@@ -1,14 +1,26 @@
-//! Undoes one change. The end of a run and the repair after a crash use the same
-//! code.
+//! Undoes one change, or says what is left of it. The end of a run and the repair
+//! after a crash use the same code.
 
+use super::place;
 use super::{AtEnd, Change};
 use crate::error::ControlError;
 use crate::folder;
 use crate::scratch;
-use crate::tasks::{ProcessKey, Tree};
+use crate::tasks::{Mark, ProcessKey, Tree};
 use crate::tree;
-use plimsoll_host::Root;
+use plimsoll_host::{Pid, ProcessStat, Root, process_name};
 use std::path::Path;
+
+/// What the repair does with commands of killed runs that still run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Running {
+    /// They stay as they are, in their groups.
+    Leave,
+    /// They continue, without limits. Without cgroups they keep their nice value, class
+    /// and CPUs.
+    Thaw,
+    Kill,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Undone {
@@ -16,6 +28,25 @@ pub(crate) enum Undone {
     Done(Option<String>),
     /// Not possible yet; a sentence says why. The next start tries again.
     Later(String),
+    /// Not undone, because a command still runs; a sentence describes it.
+    StillRuns(String),
+}
+
+/// What happens to processes that are found when a change is undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Kill,
+    LetGo,
+    Stay,
+}
+
+fn fate(at_end: AtEnd, killed: Option<Running>) -> Fate {
+    match (at_end, killed) {
+        (AtEnd::Leave, _) => Fate::LetGo,
+        (AtEnd::Kill, _) | (AtEnd::KillByRun, None | Some(Running::Kill)) => Fate::Kill,
+        (AtEnd::KillByRun, Some(Running::Thaw)) => Fate::LetGo,
+        (AtEnd::KillByRun, Some(Running::Leave)) => Fate::Stay,
+    }
 }
 
 impl Undone {
@@ -28,101 +59,200 @@ impl Undone {
     }
 }
 
-pub(crate) fn undo(root: &Root, change: &Change) -> Result<Undone, ControlError> {
-    match change {
-        Change::GroupMade {
-            folder,
-            home,
-            at_end,
-        } => group(folder, home, *at_end),
-        Change::ControllersEnabled { folder, added, .. } => controllers(folder, added),
-        Change::TreeStarted { leader, at_end } => started(root, *leader, *at_end),
-        Change::FolderMade { folder } => folder_made(root, folder),
-    }
+/// How changes are undone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Undo<'a> {
+    pub(crate) root: &'a Root,
+    /// The folder of the journals.
+    pub(crate) journals: &'a Path,
+    /// What happens to commands if their run was killed; `None` at the end of a run.
+    pub(crate) killed: Option<Running>,
 }
 
-fn group(folder: &Path, home: &Path, at_end: AtEnd) -> Result<Undone, ControlError> {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    // A forged journal must not remove other groups.
-    if !name.starts_with(folder::PREFIX) || !folder::is_there(folder) {
-        return Undone::nothing();
+impl Undo<'_> {
+    pub(crate) fn undo(&self, change: &Change) -> Result<Undone, ControlError> {
+        match change {
+            Change::GroupMade {
+                folder,
+                home,
+                at_end,
+            } => self.group(folder, home, *at_end),
+            Change::ControllersEnabled { folder, added, .. } => self.controllers(folder, added),
+            Change::TreeStarted {
+                leader,
+                at_end,
+                mark,
+            } => self.started(*leader, *at_end, *mark),
+            Change::FolderMade { folder } => folder_made(self.root, folder),
+        }
     }
-    let left = folder::processes(folder)?.len();
-    if left > 0 && at_end == AtEnd::Kill {
-        folder::kill(folder)?;
+
+    fn group(&self, folder: &Path, home: &Path, at_end: AtEnd) -> Result<Undone, ControlError> {
+        if !is_our_group(folder) {
+            return Undone::nothing();
+        }
+        let inside = folder::processes(folder)?;
+        let left = inside.len();
+        let fate = match left {
+            0 => Fate::Kill,
+            _ => fate(at_end, self.killed),
+        };
+        if fate == Fate::Stay {
+            return Ok(Undone::StillRuns(group_left(self.root, folder, &inside)));
+        }
+        if left > 0 && fate == Fate::Kill {
+            folder::kill(folder)?;
+        }
+        folder::freeze(folder, false)?;
+        if fate == Fate::LetGo {
+            if !folder::is_there(home) {
+                let (folder, home) = (folder.display(), home.display());
+                return Ok(Undone::Later(format!(
+                    "The cgroup {folder} stays until its {left} processes end: {home}, where they \
+                     came from, is gone."
+                )));
+            }
+            folder::move_out(folder, home)?;
+        }
+        folder::remove(folder)?;
+        let what = match (left, fate) {
+            (0, _) => String::new(),
+            (n, Fate::LetGo) => format!(" and let go on what ran in it ({n})"),
+            (n, _) => format!(" and killed what ran in it ({n})"),
+        };
+        let folder = folder.display();
+        Undone::done(format!("Removed the cgroup {folder}{what}."))
     }
-    folder::freeze(folder, false)?;
-    if left > 0 && at_end == AtEnd::Leave {
-        if !folder::is_there(home) {
-            let (folder, home) = (folder.display(), home.display());
+
+    fn controllers(&self, parent: &Path, added: &[String]) -> Result<Undone, ControlError> {
+        if !folder::is_there(parent) {
+            return Undone::nothing();
+        }
+        let _lock = place::lock(self.journals)?;
+        let shown = parent.display();
+        if folder::has_ours(parent) {
             return Ok(Undone::Later(format!(
-                "The cgroup {folder} stays until its {left} processes end: {home}, where they \
-                 came from, is gone."
+                "{shown} goes on passing on {}, because a group of another run is in it.",
+                added.join(", ")
             )));
         }
-        folder::move_out(folder, home)?;
+        let enabled = still_enabled(parent, added)?;
+        if enabled.is_empty() {
+            return Undone::nothing();
+        }
+        match folder::pass_on(parent, &enabled, false) {
+            Ok(()) => Undone::done(format!(
+                "{shown} no longer passes on {}.",
+                enabled.join(", ")
+            )),
+            // Another process depends on it.
+            Err(ControlError::Refused { .. }) => Ok(Undone::Later(format!(
+                "{shown} goes on passing on {}, because another program uses it.",
+                enabled.join(", ")
+            ))),
+            Err(other) => Err(other),
+        }
     }
-    folder::remove(folder)?;
-    let what = match (left, at_end) {
-        (0, _) => String::new(),
-        (n, AtEnd::Kill) => format!(" and killed what ran in it ({n})"),
-        (n, AtEnd::Leave) => format!(" and let go on what ran in it ({n})"),
-    };
-    let folder = folder.display();
-    Undone::done(format!("Removed the cgroup {folder}{what}."))
+
+    fn started(
+        &self,
+        leader: ProcessKey,
+        at_end: AtEnd,
+        mark: Option<Mark>,
+    ) -> Result<Undone, ControlError> {
+        let tree = Tree::marked(leader, mark);
+        let members = tree.members(self.root)?;
+        if members.is_empty() {
+            return Undone::nothing();
+        }
+        let what = match fate(at_end, self.killed) {
+            Fate::Stay => return Ok(Undone::StillRuns(tree_left(self.root, leader, &members))),
+            Fate::Kill => {
+                tree::kill(self.root, tree)?;
+                "Killed"
+            }
+            Fate::LetGo => {
+                tree::freeze(self.root, tree, false)?;
+                "Let go on"
+            }
+        };
+        let (pid, left) = (leader.pid, members.len());
+        Undone::done(format!(
+            "{what} the process group {pid} with all that it has started ({left})."
+        ))
+    }
 }
 
-fn controllers(parent: &Path, added: &[String]) -> Result<Undone, ControlError> {
-    if !folder::is_there(parent) {
-        return Undone::nothing();
-    }
-    let _lock = folder::lock(parent)?;
-    let shown = parent.display();
-    if folder::has_ours(parent) {
-        return Ok(Undone::Later(format!(
-            "{shown} goes on passing on {}, because another run uses it.",
-            added.join(", ")
-        )));
-    }
+/// What is left of a change, in a sentence; `None` if nothing is.
+pub(crate) fn left(root: &Root, change: &Change) -> Result<Option<String>, ControlError> {
+    Ok(match change {
+        Change::GroupMade { folder, .. } if is_our_group(folder) => {
+            let inside = folder::processes(folder)?;
+            Some(group_left(root, folder, &inside))
+        }
+        Change::ControllersEnabled { folder, added, .. } if folder::is_there(folder) => {
+            let enabled = still_enabled(folder, added)?;
+            let (shown, list) = (folder.display(), enabled.join(", "));
+            (!enabled.is_empty()).then(|| format!("{shown} passes on {list}."))
+        }
+        Change::TreeStarted { leader, mark, .. } => {
+            let members = Tree::marked(*leader, *mark).members(root)?;
+            (!members.is_empty()).then(|| tree_left(root, *leader, &members))
+        }
+        Change::FolderMade { folder } if scratch::is_ours(folder) => {
+            Some(format!("The folder {} is there.", folder.display()))
+        }
+        _ => None,
+    })
+}
+
+/// A forged journal must not remove other groups.
+fn is_our_group(folder: &Path) -> bool {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with(folder::PREFIX) && folder::is_there(folder)
+}
+
+fn still_enabled(parent: &Path, added: &[String]) -> Result<Vec<String>, ControlError> {
     let mut enabled = folder::enabled(parent)?;
     enabled.retain(|controller| added.contains(controller));
-    if enabled.is_empty() {
-        return Undone::nothing();
-    }
-    match folder::pass_on(parent, &enabled, false) {
-        Ok(()) => Undone::done(format!(
-            "{shown} no longer passes on {}.",
-            enabled.join(", ")
-        )),
-        // Another process depends on it.
-        Err(ControlError::Refused { .. }) => Ok(Undone::Later(format!(
-            "{shown} goes on passing on {}, because another program uses it.",
-            enabled.join(", ")
-        ))),
-        Err(other) => Err(other),
-    }
+    Ok(enabled)
 }
 
-fn started(root: &Root, leader: ProcessKey, at_end: AtEnd) -> Result<Undone, ControlError> {
-    let tree = Tree::of(leader);
-    let left = tree.members(root)?.len();
-    if left == 0 {
-        return Undone::nothing();
+fn group_left(root: &Root, folder: &Path, inside: &[Pid]) -> String {
+    let shown = folder.display();
+    if inside.is_empty() {
+        return format!("The cgroup {shown} is empty.");
     }
-    let pid = leader.pid;
-    let what = match at_end {
-        AtEnd::Kill => {
-            tree::kill(root, tree)?;
-            "Killed"
-        }
-        AtEnd::Leave => {
-            tree::freeze(root, tree, false)?;
-            "Let go on"
-        }
+    let how = match folder::is_frozen(folder) {
+        true => "frozen",
+        false => "restricted",
     };
-    Undone::done(format!(
-        "{what} the process group {pid} with all that it has started ({left})."
-    ))
+    let names = named(root, inside);
+    format!("In the cgroup {shown}, {how}: {names}.")
+}
+
+fn tree_left(root: &Root, leader: ProcessKey, members: &[ProcessStat]) -> String {
+    let how = match members.iter().all(|one| matches!(one.state, 'T' | 't')) {
+        true => "frozen",
+        false => "restricted",
+    };
+    let pids: Vec<Pid> = members.iter().map(|one| one.pid).collect();
+    let names = named(root, &pids);
+    format!("Of the process group {}, {how}: {names}.", leader.pid)
+}
+
+/// The first processes with their names, and how many more there are.
+fn named(root: &Root, pids: &[Pid]) -> String {
+    const SHOWN: usize = 3;
+    let one = |pid: &Pid| match process_name(root, *pid) {
+        Some(name) => format!("process {pid} ({name})"),
+        None => format!("process {pid}"),
+    };
+    let mut all: Vec<String> = pids.iter().take(SHOWN).map(one).collect();
+    if pids.len() > SHOWN {
+        all.push(format!("{} more", pids.len() - SHOWN));
+    }
+    all.join(", ")
 }
 
 fn folder_made(root: &Root, folder: &Path) -> Result<Undone, ControlError> {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Journals;
+use crate::{Journals, Running};
 use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 
@@ -56,7 +56,7 @@ fn the_next_start_ends_processes_and_removes_the_folder() {
     let left = left_behind(&parent);
     // Its start is not in the copied journal.
     let (mut unknown, _) = sleeper(&scratch);
-    let repaired = left.repair(&Root::machine()).unwrap();
+    let repaired = left.repair(&Root::machine(), Running::Leave).unwrap();
     assert_eq!(repaired.len(), 1);
     assert_eq!(repaired[0].left, [] as [String; 0]);
     assert_eq!(repaired[0].done.len(), 2, "{repaired:?}");

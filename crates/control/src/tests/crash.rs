@@ -4,7 +4,7 @@
 
 use super::{BUSY, Bench, permitted, skip, wait};
 use crate::Mechanism::{Freeze, Kill, Quota};
-use crate::{AtEnd, CgroupLayout, Group, Journals};
+use crate::{AtEnd, CgroupLayout, Group, Journals, Running};
 use plimsoll_host::{ProcessStat, Root};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -30,9 +30,10 @@ fn owner() {
     if mode.contains("tree") {
         layout = layout.without_cgroups();
     }
-    let at_end = match mode.contains("leave") {
-        true => AtEnd::Leave,
-        false => AtEnd::Kill,
+    let at_end = match mode {
+        _ if mode.contains("leave") => AtEnd::Leave,
+        _ if mode.contains("work") => AtEnd::KillByRun,
+        _ => AtEnd::Kill,
     };
     let needs = BTreeSet::from([Freeze, Kill, Quota]);
     let mut group = Group::make(&layout, &needs, &journal, at_end).unwrap();
@@ -138,7 +139,7 @@ fn changes_of_a_killed_process_are_undone_by_the_next_start() {
         let mut owner = Owner::start(&bench, mode);
         owner.kill();
         assert!(owner.child_lives(&bench), "{mode}");
-        let repaired = bench.journals.repair(&bench.root).unwrap();
+        let repaired = bench.journals.repair(&bench.root, Running::Leave).unwrap();
         assert_eq!(repaired.len(), 1, "{mode}");
         assert_eq!(repaired[0].owner, owner.process.id());
         assert_eq!(repaired[0].left, [] as [String; 0]);
@@ -148,7 +149,10 @@ fn changes_of_a_killed_process_are_undone_by_the_next_start() {
         assert!(!owner.has_folders(), "{mode}");
         // Only the journal of this process is left.
         assert_eq!(bench.journals_left(), 1);
-        assert_eq!(bench.journals.repair(&bench.root).unwrap(), []);
+        assert_eq!(
+            bench.journals.repair(&bench.root, Running::Leave).unwrap(),
+            []
+        );
     }
 }
 
@@ -159,7 +163,7 @@ fn a_stopped_command_without_a_cgroup_ends_with_its_owner() {
     owner.kill();
     // The kernel ends a stopped orphaned process group, but not where the init of a
     // container is in its session. Then the repair does.
-    bench.journals.repair(&bench.root).unwrap();
+    bench.journals.repair(&bench.root, Running::Leave).unwrap();
     wait("the child to die", || !owner.child_lives(&bench));
 }
 
@@ -172,13 +176,74 @@ fn processes_to_be_left_continue_after_the_repair() {
         let stat = || ProcessStat::read(&bench.root, owner.child).unwrap();
         let cpu = || stat().unwrap().cpu();
         let frozen = cpu();
-        bench.journals.repair(&bench.root).unwrap();
+        bench.journals.repair(&bench.root, Running::Leave).unwrap();
         assert!(!owner.has_folders(), "{mode}");
         wait("the child to go on", || cpu() > frozen);
         let pid = i32::try_from(owner.child).ok();
         let pid = pid.and_then(rustix::process::Pid::from_raw).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     }
+}
+
+/// Somebody's work whose run was killed, in each of these modes.
+fn works_left(bench: &Bench, test: impl Fn(&str, &Owner)) {
+    for mode in possible(
+        bench,
+        &["group work", "group work running", "tree work running"],
+    ) {
+        let mut owner = Owner::start(bench, mode);
+        owner.kill();
+        let named = format!("process {}", owner.child);
+        let state = match mode {
+            "group work" => "frozen",
+            _ => "restricted",
+        };
+        let listed = bench.journals.leftovers(&bench.root).unwrap();
+        let listed = listed[0].left.join(" ");
+        assert!(
+            listed.contains(&named) && listed.contains(state),
+            "{mode}: {listed}"
+        );
+        // As often as a run starts.
+        for _ in 0..2 {
+            let repaired = bench.journals.repair(&bench.root, Running::Leave).unwrap();
+            let still_runs = repaired[0].still_runs.join(" ");
+            assert!(still_runs.contains(&named), "{mode}: {repaired:?}");
+            assert!(owner.child_lives(bench), "{mode}");
+        }
+        test(mode, &owner);
+        assert!(!owner.has_folders(), "{mode}");
+        assert_eq!(bench.journals_left(), 1, "{mode}");
+        assert_eq!(bench.journals.leftovers(&bench.root).unwrap(), []);
+    }
+}
+
+#[test]
+fn work_of_a_killed_run_stays_until_it_is_let_go() {
+    let bench = Bench::new();
+    works_left(&bench, |mode, owner| {
+        let cpu = || {
+            let stat = ProcessStat::read(&bench.root, owner.child).unwrap();
+            stat.unwrap().cpu()
+        };
+        let before = cpu();
+        let repaired = bench.journals.repair(&bench.root, Running::Thaw).unwrap();
+        assert!(repaired[0].is_whole(), "{mode}: {repaired:?}");
+        wait("the child to go on", || cpu() > before);
+        let pid = i32::try_from(owner.child).ok();
+        let pid = pid.and_then(rustix::process::Pid::from_raw).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    });
+}
+
+#[test]
+fn work_of_a_killed_run_is_killed_on_request() {
+    let bench = Bench::new();
+    works_left(&bench, |mode, owner| {
+        let repaired = bench.journals.repair(&bench.root, Running::Kill).unwrap();
+        assert!(repaired[0].is_whole(), "{mode}: {repaired:?}");
+        wait("the child to die", || !owner.child_lives(&bench));
+    });
 }
 
 #[test]
@@ -190,14 +255,14 @@ fn a_repair_leaves_live_processes_alone() {
         skip("there is no cgroup; the process group is tested instead");
     }
     owner.kill();
-    let repaired = bench.journals.repair(&bench.root).unwrap();
+    let repaired = bench.journals.repair(&bench.root, Running::Leave).unwrap();
     assert_eq!(repaired.len(), 1);
     assert_eq!(repaired[0].owner, owner.process.id());
     assert!(other.child_lives(&bench));
     assert!(other.folders.iter().all(|folder| folder.exists()));
     other.kill();
     // Controllers that were left to the other run are now disabled as well.
-    let repaired = bench.journals.repair(&bench.root).unwrap();
+    let repaired = bench.journals.repair(&bench.root, Running::Leave).unwrap();
     assert!(repaired.iter().all(|r| r.left.is_empty()), "{repaired:?}");
     assert_eq!(bench.journals_left(), 1);
     wait("the child to die", || !other.child_lives(&bench));
@@ -256,7 +321,7 @@ fn the_leaf_of_a_process_alone_in_its_group_is_removed() {
     assert!(owner.folders.iter().all(|f| f.starts_with(&scope.folder)));
     assert_eq!(scope.passes_on().trim(), "cpu");
     owner.kill();
-    let repaired = bench.journals.repair(&bench.root).unwrap();
+    let repaired = bench.journals.repair(&bench.root, Running::Leave).unwrap();
     assert!(repaired.iter().all(|r| r.left.is_empty()), "{repaired:?}");
     assert_eq!(scope.passes_on().trim(), "");
     let inner = fs::read_dir(&scope.folder).unwrap().flatten();

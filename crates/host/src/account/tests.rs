@@ -11,6 +11,7 @@ pub(crate) fn sample(own_ticks: u64, threads: &[(u64, u64)]) -> ProcessSample {
             group: 1,
             pid: 100,
             parent: 1,
+            session: 1,
             own: ms(10 * own_ticks),
             reaped: CpuTime::ZERO,
             threads: threads.len() as u64,

@@ -14,6 +14,7 @@ mod copies;
 mod html;
 mod import;
 mod lateness;
+mod leftovers;
 mod messages;
 mod mistakes;
 mod secrets;

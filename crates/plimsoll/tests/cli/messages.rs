@@ -40,7 +40,7 @@ fn files(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
     let names = entries.map(|entry| entry.file_name().into_string().unwrap());
     names
         // The latter is where `side` keeps its journals.
-        .filter(|name| !["table.csv", "plimsoll"].contains(&name.as_str()))
+        .filter(|name| !["table.csv", "state"].contains(&name.as_str()))
         .map(|name| {
             (
                 name.clone(),

@@ -166,7 +166,6 @@ impl Folder {
             .current_dir(self.0.path())
             .env_remove("NO_COLOR")
             .env("XDG_STATE_HOME", self.path("state"))
-            .env("XDG_RUNTIME_DIR", self.0.path())
             .stdin(Stdio::null());
         command
     }
@@ -185,7 +184,7 @@ impl Folder {
 
     /// Journals that are left.
     pub(crate) fn journals(&self) -> usize {
-        fs::read_dir(self.path("plimsoll")).map_or(0, Iterator::count)
+        fs::read_dir(self.path("state/plimsoll/journals")).map_or(0, Iterator::count)
     }
 
     /// The binary as the user nobody, who can make no cgroup; as root alone.
@@ -200,7 +199,7 @@ impl Folder {
             .uid(65534)
             .gid(65534)
             .args(args.words())
-            .env_remove("XDG_RUNTIME_DIR")
+            .env("XDG_STATE_HOME", self.path("state-of-nobody"))
             .stdin(Stdio::null())
             .current_dir(self.0.path());
         command
