@@ -58,8 +58,11 @@ impl Restart {
     }
 
     fn run(&self) -> Result<(), RunError> {
+        // The service gets the limit on open files that it would have without us.
+        let limit = plimsoll_load::open_files::soft_before();
+        let limit = limit.map_or(String::new(), |soft| format!("ulimit -S -n {soft}; "));
         let status = Command::new("sh")
-            .args(["-c", &self.command])
+            .args(["-c", &format!("{limit}{}", self.command)])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status();

@@ -27,6 +27,7 @@ mod drive;
 pub mod hash;
 pub mod http;
 pub mod known;
+pub mod open_files;
 pub mod tally;
 
 use std::time::Duration;

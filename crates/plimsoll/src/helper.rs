@@ -4,6 +4,7 @@
 
 use plimsoll_control::{Gate, NotPassed, pass_gate};
 use plimsoll_load::hash::burn::burn;
+use plimsoll_load::open_files;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
@@ -11,12 +12,16 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 const GATE: &str = "--start-held";
+/// In place of a limit on open files.
+const UNCHANGED: &str = "-";
 /// The first argument of the job that hashes blocks.
 const BURNER: &str = "--burn-blocks";
 
-/// The gate: becomes a command once it is restricted.
+/// The gate: becomes a command once it is restricted, with the limit on open files that
+/// it would have without us.
 pub(crate) fn gate() -> Gate {
-    Gate::new("/proc/self/exe", [GATE.into()])
+    let soft = open_files::soft_before().map_or(UNCHANGED.to_owned(), |soft| soft.to_string());
+    Gate::new("/proc/self/exe", [GATE.into(), soft.into()])
 }
 
 /// The command that hashes blocks; the number of threads is added.
@@ -37,7 +42,10 @@ pub(crate) fn run_if_asked() -> Option<ExitCode> {
 }
 
 /// Becomes the command; otherwise the exit code of one that cannot be started.
-fn run_gate(args: impl Iterator<Item = OsString>) -> ExitCode {
+fn run_gate(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    if let Some(soft) = args.next().and_then(|soft| soft.to_str()?.parse().ok()) {
+        open_files::set_soft(soft);
+    }
     let not_passed = pass_gate(args);
     // The process that made the group reports that it is gone.
     if !matches!(not_passed, NotPassed::Outside { .. }) {

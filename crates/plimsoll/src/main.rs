@@ -33,9 +33,14 @@ mod terminal;
 use args::{Cli, Command, CommonArgs};
 use clap::{ArgMatches, FromArgMatches};
 use failure::Failure;
+use plimsoll_load::open_files;
 use registry::EXPERIMENTS;
 use std::io::Write;
 use std::process::ExitCode;
+
+/// Experiments that offer requests. Others leave the limit on open files as it is, also
+/// for what they start.
+const OPENS_CONNECTIONS: [&str; 2] = ["sweep", "yield"];
 
 fn main() -> ExitCode {
     if std::env::args_os().len() <= 1 {
@@ -65,6 +70,10 @@ fn run(matches: &ArgMatches) -> Result<(), Failure> {
     if let Some((name, of_experiment)) = matches.subcommand()
         && let Some(entry) = EXPERIMENTS.iter().find(|entry| entry.name == name)
     {
+        match OPENS_CONNECTIONS.contains(&name) {
+            true => open_files::raise()?,
+            false => open_files::suffice()?,
+        }
         return (entry.run)(of_experiment, &output);
     }
     let cli = Cli::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
@@ -76,7 +85,10 @@ fn run(matches: &ArgMatches) -> Result<(), Failure> {
         Command::Export(args) => export::run(&args, &output),
         Command::Side(args) => side::run(&args),
         Command::Replay(args) => replay::run(&args, &output),
-        Command::Selftest(args) => selftest::run(&args, &output),
+        Command::Selftest(args) => {
+            open_files::raise()?;
+            selftest::run(&args, &output)
+        }
         Command::Doctor => doctor::run(&output),
         Command::Repair(args) => leftovers::run(&args, &output),
         Command::Completions(args) => shell::completions(&args, help::command(), &output),

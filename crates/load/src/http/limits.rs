@@ -46,13 +46,18 @@ fn check(
     let needed = others(threads) + u64::from(connections);
     let raise = match hard {
         Some(hard) if hard < needed => {
-            format!("ask the administrator to raise the hard limit from {hard} to {needed}")
+            format!(
+                "have the administrator raise the hard limit from {hard} (as root: ulimit -n {needed})"
+            )
         }
         _ => format!("raise the limit with: ulimit -n {needed}"),
     };
+    let fewer = match possible {
+        0 => String::new(),
+        n => format!("{n} are possible, so use fewer (--connections, or --max-connections), or "),
+    };
     LoadError::mistake(format!(
-        "{connections} connections need more open files than this process may have ({soft}): \
-         {possible} connections are possible; use fewer (--connections, or --max-connections), or {raise}"
+        "{connections} connections need more open files than this process may have ({soft}); {fewer}{raise}"
     ))
 }
 
@@ -75,9 +80,15 @@ mod tests {
     #[test]
     fn remedy_depends_on_the_hard_limit() {
         let soft = message(2000, 1024, Some(4096)).unwrap();
-        assert!(soft.contains("958 connections are possible"), "{soft}");
+        assert!(soft.contains("958 are possible"), "{soft}");
         assert!(soft.contains("ulimit -n 2066"), "{soft}");
         let hard = message(5000, 1024, Some(4096)).unwrap();
         assert!(hard.contains("administrator"), "{hard}");
+        // No fewer connections would help.
+        let none = message(128, 64, Some(64)).unwrap();
+        assert!(
+            none.contains("ulimit -n 194") && !none.contains("fewer"),
+            "{none}"
+        );
     }
 }

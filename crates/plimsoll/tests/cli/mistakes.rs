@@ -83,11 +83,44 @@ fn a_service_that_does_not_exist_is_refused_before_the_run() {
 fn more_connections_than_descriptors_are_refused_with_the_number_that_fits() {
     let server = server();
     let ended = in_shell(&format!(
-        "ulimit -n 64; exec {} sweep --quick -c 5000 http://{}/",
+        "ulimit -n 100; exec {} sweep --quick -c 5000 http://{}/",
         env!("CARGO_BIN_EXE_plimsoll"),
         server.addr()
     ));
-    ended.says(2, &["5000", "--connections"]);
+    ended.says(2, &["5000", "--connections", "ulimit -n 5"]);
+}
+
+#[test]
+fn the_soft_limit_on_open_files_is_raised_and_too_few_are_refused() {
+    let server = server();
+    let program = env!("CARGO_BIN_EXE_plimsoll");
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("record");
+    // 80 files are too few for 60 connections, unless the hard limit is used.
+    let sweep = short(&format!("-c 60 http://{}/", server.addr()));
+    let sweep = format!("{sweep} --no-html --plain -o {}", record.display());
+    in_shell(&format!("ulimit -S -n 80; exec {program} {sweep}")).says(0, &[]);
+    for command in [
+        "sweep --quick",
+        "yield --quick",
+        "copies -- true",
+        "selftest",
+    ] {
+        let ended = in_shell(&format!("ulimit -n 20; exec {program} {command}"));
+        ended.says(2, &["only 20 files", "ulimit -n 32"]);
+    }
+}
+
+#[test]
+fn a_started_command_has_the_limit_on_open_files_that_it_had_before() {
+    // As `yield` starts it: it stops, and goes on when it is told.
+    let ended = in_shell(&format!(
+        "{} --start-held 77 0 sh -c 'ulimit -S -n' & pid=$!; \
+         until grep -q 'State:.T' /proc/$pid/status; do sleep 0.05; done; \
+         kill -CONT $pid; wait $pid",
+        env!("CARGO_BIN_EXE_plimsoll")
+    ));
+    assert_eq!(ended.says(0, &[]).stdout.trim(), "77");
 }
 
 #[test]
