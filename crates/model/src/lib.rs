@@ -18,6 +18,14 @@
 //! # Ok::<(), plimsoll_model::GoalError>(())
 //! ```
 
+// Here, because this crate is built before all others: one message, and not one for each
+// system call that is missing.
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "Plimsoll runs on Linux only: it measures by /proc, cgroups and epoll. Build it on Linux, or in a Linux virtual \
+     machine or container, and sweep services on other systems from there by their URL."
+);
+
 mod capacity;
 mod comparison;
 mod copies;
