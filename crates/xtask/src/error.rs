@@ -14,11 +14,11 @@ pub(crate) enum XtaskError {
          {arch}: run it on x86-64 Linux"
     )]
     Architecture { arch: &'static str },
-    #[error("{missing} not found: apt-get install --no-install-recommends {packages}")]
+    #[error("{missing} not found: {install}")]
     Missing {
         missing: String,
-        /// Debian packages that contain them.
-        packages: String,
+        /// The command that installs them.
+        install: String,
     },
     #[error(
         "apt knows no kernel '{package}': run apt-get update, use Debian 12's package sources, or \

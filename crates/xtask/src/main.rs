@@ -1,20 +1,20 @@
 //! Development tasks, as `cargo xtask TASK`.
 //!
-//! The only task is `guest`: it runs tests on a real kernel with cgroup v2, in
-//! a virtual machine emulated on any x86-64 Linux, without root.
-//!
-//! ```text
-//! cargo xtask guest                              all packages on the list
-//! cargo xtask guest --package plimsoll-host      one of them
-//! cargo xtask guest -- cgroup                    the tests with this in their name
-//! ```
+//! `guest` runs tests on a real kernel with cgroup v2, in a virtual machine
+//! emulated on any x86-64 Linux, without root. `dist` makes what is handed out.
+//! `reliability` tries faults on real runs.
 //!
 //! No other crate may depend on this one, and it contains nothing that users
 //! need.
 
 mod args;
+mod cargo;
+mod dist;
 mod error;
 mod guest;
+mod reliability;
+mod tools;
+mod workspace;
 
 use args::Task;
 use error::XtaskError;
@@ -36,11 +36,14 @@ fn main() -> ExitCode {
 
 fn run(typed: impl Iterator<Item = String>) -> Result<u8, XtaskError> {
     match args::parse(typed)? {
-        Task::Help => {
-            let shown = std::io::stdout().write_all(args::HELP.as_bytes());
-            shown.map_err(XtaskError::Output)?;
-            Ok(0)
-        }
+        Task::Help => show(args::HELP.trim_end()).map(|()| 0),
+        Task::Reliability => reliability::run(),
+        Task::Dist(args) => dist::run(&args),
         Task::Guest(args) => guest::run(&args),
     }
+}
+
+/// A line of standard output.
+fn show(line: &str) -> Result<(), XtaskError> {
+    writeln!(std::io::stdout(), "{line}").map_err(XtaskError::Output)
 }

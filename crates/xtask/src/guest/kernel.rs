@@ -1,7 +1,7 @@
 //! Debian's cloud kernel, downloaded once and cached.
 
 use crate::error::XtaskError;
-use crate::guest::tools::{APT_CACHE, APT_GET, DPKG_DEB, output, require};
+use crate::tools::{APT_CACHE, APT_GET, DPKG_DEB, output, require};
 use std::fs;
 use std::path::{Path, PathBuf};
 

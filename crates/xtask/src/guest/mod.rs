@@ -8,18 +8,16 @@ mod kernel;
 mod libraries;
 mod qemu;
 mod suites;
-mod tools;
-mod workspace;
 
 use crate::args::GuestArgs;
 use crate::error::XtaskError;
+use crate::workspace::Workspace;
+use crate::{cargo, tools};
 use console::Console;
 use cpio::Archive;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use suites::{Built, Suite};
-use workspace::Workspace;
 
 /// Prefix of each line from the guest.
 const PREFIX: &str = "guest | ";
@@ -32,8 +30,7 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
     }
     let wanted = suites::select(suites::SUITES, &args.packages)?;
     tools::require(&[tools::QEMU, tools::BUSYBOX, tools::LDD, tools::STRIP])?;
-    let metadata = ["metadata", "--no-deps", "--format-version=1"];
-    let workspace = Workspace::read(&tools::output(cargo().args(metadata))?)?;
+    let workspace = cargo::workspace()?;
     let folder = workspace.target.join("guest");
     std::fs::create_dir_all(&folder).map_err(XtaskError::on(&folder))?;
     let kernel = match &args.kernel {
@@ -49,23 +46,10 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
     booted
 }
 
-/// The cargo that started this program, without the variables that describe
-/// this package: build scripts (ring's) read them and would rebuild each time
-/// tests are built alternately here and by hand.
-fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    for (name, _) in std::env::vars_os() {
-        if suites::describes_package(&name.to_string_lossy()) {
-            command.env_remove(name);
-        }
-    }
-    command
-}
-
 fn build(workspace: &Workspace, wanted: &[Suite], by_name: bool) -> Result<Vec<Built>, XtaskError> {
     let mut built = Vec::new();
     for arguments in suites::cargo_calls(wanted, by_name) {
-        let mut command = cargo();
+        let mut command = cargo::command();
         command.args(arguments).stderr(Stdio::inherit());
         let messages = tools::output(&mut command)?;
         built.extend(suites::built(&messages, workspace, wanted)?);
@@ -134,5 +118,5 @@ fn boot(kernel: &Path, image: &Path, args: &GuestArgs) -> Result<u8, XtaskError>
 }
 
 fn show(line: &str) -> Result<(), XtaskError> {
-    writeln!(std::io::stdout(), "{PREFIX}{line}").map_err(XtaskError::Output)
+    crate::show(&format!("{PREFIX}{line}"))
 }

@@ -2,7 +2,7 @@
 
 use crate::error::XtaskError;
 use crate::guest::console::{Console, End};
-use crate::guest::tools::QEMU;
+use crate::tools::QEMU;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

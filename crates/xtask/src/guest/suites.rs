@@ -1,7 +1,7 @@
 //! Which tests run in the guest, and the paths of their programs.
 
 use crate::error::XtaskError;
-use crate::guest::workspace::Workspace;
+use crate::workspace::Workspace;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -85,11 +85,6 @@ pub(crate) fn cargo_calls(suites: &[Suite], by_name: bool) -> Vec<Vec<&'static s
         arguments
     };
     suites.iter().map(call).collect()
-}
-
-/// Whether `cargo run` sets this variable to describe the package.
-pub(crate) fn describes_package(variable: &str) -> bool {
-    variable.starts_with("CARGO_PKG_") || variable.starts_with("CARGO_MANIFEST_")
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -177,19 +172,6 @@ mod tests {
         };
         assert_eq!(ends(false), ["--workspace"]);
         assert_eq!(ends(true), ["--package a", "--package b --test guest"]);
-    }
-
-    #[test]
-    fn user_environment_is_passed_to_cargo() {
-        assert!(describes_package("CARGO_PKG_NAME") && describes_package("CARGO_MANIFEST_DIR"));
-        for kept in [
-            "CARGO_TARGET_DIR",
-            "CARGO_PROFILE_DEV_DEBUG",
-            "CARGO_HOME",
-            "PATH",
-        ] {
-            assert!(!describes_package(kept), "{kept}");
-        }
     }
 
     fn message(package: &str, target: &str, test: bool, program: Option<&str>) -> String {

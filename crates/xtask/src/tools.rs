@@ -1,4 +1,4 @@
-//! External programs needed to make a guest.
+//! External programs.
 
 use crate::error::XtaskError;
 use std::ffi::OsStr;
@@ -18,6 +18,19 @@ pub(crate) const STRIP: Tool = Tool::new("strip", "binutils");
 pub(crate) const APT_CACHE: Tool = Tool::new("apt-cache", "apt");
 pub(crate) const APT_GET: Tool = Tool::new("apt-get", "apt");
 pub(crate) const DPKG_DEB: Tool = Tool::new("dpkg-deb", "dpkg");
+pub(crate) const AR: Tool = Tool::new("ar", "binutils");
+pub(crate) const MUSL_GCC: Tool = Tool::new("musl-gcc", "musl-tools");
+pub(crate) const GCC_ARM64: Tool = Tool::new("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu");
+pub(crate) const QEMU_ARM64: Tool = Tool::new("qemu-aarch64-static", "qemu-user-static");
+pub(crate) const SHA256SUM: Tool = Tool::new("sha256sum", "coreutils");
+pub(crate) const TAR: Tool = Tool::new("tar", "tar");
+pub(crate) const GZIP: Tool = Tool::new("gzip", "gzip");
+pub(crate) const CYCLONEDX: Tool = Tool::new("cargo-cyclonedx", "cargo-cyclonedx");
+pub(crate) const IP: Tool = Tool::new("ip", "iproute2");
+pub(crate) const NGINX: Tool = Tool::new("nginx", "nginx-light");
+pub(crate) const PRLIMIT: Tool = Tool::new("prlimit", "util-linux");
+pub(crate) const SETPRIV: Tool = Tool::new("setpriv", "util-linux");
+pub(crate) const UNSHARE: Tool = Tool::new("unshare", "util-linux");
 
 impl Tool {
     const fn new(name: &'static str, package: &'static str) -> Self {
@@ -45,9 +58,17 @@ pub(crate) fn require(tools: &[Tool]) -> Result<(), XtaskError> {
     let names: Vec<&str> = missing.iter().map(|tool| tool.name).collect();
     let mut packages: Vec<&str> = missing.iter().map(|tool| tool.package).collect();
     packages.dedup();
+    let is_crate = |package: &&str| package.starts_with("cargo-");
+    let (crates, packages): (Vec<&str>, Vec<&str>) = packages.into_iter().partition(is_crate);
+    let install = [
+        ("apt-get install --no-install-recommends", packages),
+        ("cargo install --locked", crates),
+    ];
+    let install = install.into_iter().filter(|(_, list)| !list.is_empty());
+    let install = install.map(|(command, list)| format!("{command} {}", list.join(" ")));
     Err(XtaskError::Missing {
         missing: names.join(", "),
-        packages: packages.join(" "),
+        install: install.collect::<Vec<String>>().join(" && "),
     })
 }
 
@@ -95,6 +116,11 @@ mod tests {
             error.ends_with("--no-install-recommends some none"),
             "{error}"
         );
+        let both = [missing("no-a"), Tool::new("no-b", "cargo-b")];
+        let error = require(&both).unwrap_err().to_string();
+        let install =
+            ": apt-get install --no-install-recommends none && cargo install --locked cargo-b";
+        assert!(error.ends_with(install), "{error}");
     }
 
     #[test]

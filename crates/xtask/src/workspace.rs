@@ -1,4 +1,4 @@
-//! The output of `cargo metadata`: the target directory and package names.
+//! The output of `cargo metadata`: folders and package names.
 
 use crate::error::XtaskError;
 use serde_json::Value;
@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 #[derive(Debug)]
 pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
     pub(crate) target: PathBuf,
     /// Names by the package IDs of messages.
     names: BTreeMap<String, String>,
@@ -33,6 +34,7 @@ impl Workspace {
             .iter()
             .map(|name| (format!("id of {name}"), (*name).to_owned()));
         Workspace {
+            root: "/s".into(),
             target: "/t".into(),
             names: names.collect(),
         }
@@ -45,8 +47,11 @@ fn parts(metadata: &Value) -> Option<Workspace> {
         let text = |key: &str| package[key].as_str().map(str::to_owned);
         names.insert(text("id")?, text("name")?);
     }
-    let target = metadata["target_directory"].as_str()?.into();
-    Some(Workspace { target, names })
+    Some(Workspace {
+        root: metadata["workspace_root"].as_str()?.into(),
+        target: metadata["target_directory"].as_str()?.into(),
+        names,
+    })
 }
 
 #[cfg(test)]
@@ -56,7 +61,7 @@ mod tests {
     #[test]
     fn packages_are_known_by_their_ids() {
         let metadata = r#"{"packages":[{"id":"path+file:///s/a#0.1.0","name":"a"}],
-                           "target_directory":"/s/target"}"#;
+                           "workspace_root":"/s","target_directory":"/s/target"}"#;
         let workspace = Workspace::read(metadata).unwrap();
         assert_eq!(workspace.target, PathBuf::from("/s/target"));
         assert_eq!(workspace.package("path+file:///s/a#0.1.0"), Some("a"));
@@ -68,7 +73,8 @@ mod tests {
         for text in [
             "",
             "{}",
-            r#"{"packages":[{"id":"a"}],"target_directory":"/t"}"#,
+            r#"{"packages":[{"id":"a"}],"workspace_root":"/s","target_directory":"/t"}"#,
+            r#"{"packages":[],"target_directory":"/t"}"#,
         ] {
             assert!(Workspace::read(text).is_err(), "{text}");
         }
