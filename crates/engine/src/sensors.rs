@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// How long a node_exporter may take: it is read within a trial.
 const METRICS_TIMEOUT: Duration = Duration::from_millis(500);
+/// Bytes: far more than any machine's metrics.
+const MOST_METRICS: usize = 16 << 20;
 
 /// Where the service under test can be seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,7 +142,7 @@ impl OpenSensors {
         let ServiceTarget::Node(url) = &self.target else {
             return Ok(reading);
         };
-        let text = get_text(url, METRICS_TIMEOUT)?;
+        let text = get_text(url, METRICS_TIMEOUT, MOST_METRICS)?;
         let metrics = NodeMetrics::parse(&text)
             .map_err(|error| RunError::Sensor(format!("--node-metrics {url}: {error}")))?;
         Ok(reading.with_node_metrics(metrics))

@@ -74,7 +74,7 @@ pub use advice::Advice;
 pub use control::{Control, GroupAccess};
 pub use cpu_mechanism::CpuMechanism;
 pub use error::SideError;
-pub use guard::{GuardError, GuardSpec, Percentile, Whose};
+pub use guard::{GuardError, GuardSpec, Percentile, Whose, prometheus_number};
 pub use request::{Notice, Request, Restriction, SideloadOptions};
 pub use rule::Rule;
 pub use sideload::{Outcome, Sideload};

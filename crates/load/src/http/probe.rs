@@ -204,7 +204,8 @@ impl Exchange {
                 }
                 Ok(Input::Blocked) => {}
                 Ok(Input::End) => return Ok(all),
-                Ok(Input::Data { .. }) | Err(Broken::Socket(_)) => return Err(self.ended()),
+                Ok(Input::Data { .. }) => return Err(ProbeError::TooLong(Bytes(most as u64))),
+                Err(Broken::Socket(_)) => return Err(self.ended()),
                 Err(Broken::Tls(error)) => return Err(ProbeError::Tls(error)),
             }
         }

@@ -40,6 +40,8 @@ pub(super) enum ProbeError {
         human_duration(*.within)
     )]
     Endless { within: Duration, bytes: Bytes },
+    #[error("answered with more than {0}; check its host, port and path, or ask for less")]
+    TooLong(Bytes),
     #[error("did not answer with HTTP/1.1: {}", not_http(.error, .opening))]
     NotHttp { error: ParseError, opening: Vec<u8> },
     #[error("sent data beyond its answer, so answers cannot be separated; check the server")]

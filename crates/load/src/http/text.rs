@@ -5,10 +5,8 @@ use super::target::{self, Target};
 use crate::LoadError;
 use std::time::Duration;
 
-/// Far more than any machine's metrics.
-const MOST_BYTES: usize = 64 << 20;
-
-/// Returns the body of the answer to a GET of `url`.
+/// Returns the body of the answer to a GET of `url`. An answer of more than `most`
+/// bytes, its head included, is an error.
 ///
 /// The request is HTTP/1.0, to which a server must not answer in chunks (RFC
 /// 9112, section 7.1): the body ends when the connection is closed.
@@ -16,7 +14,7 @@ const MOST_BYTES: usize = 64 << 20;
 /// # Errors
 /// [`LoadError::Mistake`] if `url` is not a URL, [`LoadError::Service`] if the
 /// server did not answer 200.
-pub fn get_text(url: &str, timeout: Duration) -> Result<String, LoadError> {
+pub fn get_text(url: &str, timeout: Duration, most: usize) -> Result<String, LoadError> {
     let location = target::parse_url(url)?;
     let target = Target::new(url, &location, false)?;
     let request = format!(
@@ -27,7 +25,7 @@ pub fn get_text(url: &str, timeout: Duration) -> Result<String, LoadError> {
         let mut exchange = Exchange::connect(&target, Deadline::within(timeout))?;
         exchange.handshake()?;
         exchange.send(request.as_bytes())?;
-        exchange.receive_all(MOST_BYTES)
+        exchange.receive_all(most)
     };
     let answer = exchange().map_err(|error| LoadError::Service(format!("{url} {error}")))?;
     body(&answer).map_err(|why| LoadError::Service(format!("{url} {why}")))
@@ -86,7 +84,7 @@ mod tests {
             String::from_utf8_lossy(&request[..n]).into_owned()
         });
         let url = format!("http://{address}/metrics");
-        let text = get_text(&url, Duration::from_secs(20)).unwrap();
+        let text = get_text(&url, Duration::from_secs(20), 1 << 10).unwrap();
         assert_eq!(text, "up 1\n");
         let request = server.join().unwrap();
         assert!(

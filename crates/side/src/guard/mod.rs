@@ -9,6 +9,7 @@ mod kernel;
 mod prometheus;
 mod spec;
 
+pub use prometheus::number as prometheus_number;
 pub use spec::{GuardError, GuardSpec, Percentile, Whose};
 
 use crate::error::SideError;
