@@ -14,12 +14,14 @@ use std::fs;
 /// same lock, so call this only at the very start.
 pub fn start_attach_wait(root: &Root) {
     let root = root.clone();
-    std::thread::spawn(move || {
+    let wait = move || {
         let own = Cgroups::find(&root).and_then(|found| found.own(&root));
         let own = own.ok().filter(|own| !own.v1.contains_key("cpu"));
         if let Some(group) = own.and_then(|own| own.v2) {
             let procs = root.path(&group.folder).join("cgroup.procs");
             let _ = fs::write(procs, std::process::id().to_string());
         }
-    });
+    };
+    // Without a thread the wait comes later.
+    let _ = std::thread::Builder::new().spawn(wait);
 }

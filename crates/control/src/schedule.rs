@@ -27,12 +27,15 @@ pub(crate) enum Class {
 
 /// The lowest class that this system permits, tried on a new thread.
 pub(crate) fn lowest_class() -> Class {
-    let tried = std::thread::spawn(|| {
+    let lowest = || {
         [Class::Idle, Class::Batch]
             .into_iter()
             .find(|class| take_class(*class))
-    });
-    tried.join().ok().flatten().unwrap_or_default()
+    };
+    let tried = std::thread::Builder::new().spawn(lowest);
+    // Without a thread no command is started either.
+    let lowest = tried.ok().and_then(|thread| thread.join().ok().flatten());
+    lowest.unwrap_or_default()
 }
 
 /// Sets the class of the calling thread; returns whether it has the class now.

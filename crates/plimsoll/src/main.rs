@@ -31,6 +31,7 @@ mod tally;
 mod terminal;
 
 use args::{Cli, Command, CommonArgs};
+use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 use failure::Failure;
 use plimsoll_load::open_files;
@@ -51,8 +52,7 @@ fn main() -> ExitCode {
     if let Some(code) = helper::run_if_asked() {
         return code;
     }
-    let matches = help::command().get_matches_from(shim::arguments(std::env::args_os()));
-    match run(&matches) {
+    match parse().and_then(|matches| run(&matches)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if let Some(sentence) = failure.sentence() {
@@ -62,6 +62,21 @@ fn main() -> ExitCode {
             failure.exit_code()
         }
     }
+}
+
+/// The arguments as they were typed, which need not be UTF-8.
+fn parse() -> Result<ArgMatches, Failure> {
+    let typed = shim::arguments(std::env::args_os());
+    let not_utf8 = typed.iter().find(|argument| argument.to_str().is_none());
+    let not_utf8 = not_utf8.map(|argument| argument.to_string_lossy().escape_debug().to_string());
+    let parsed = help::command().try_get_matches_from(typed);
+    parsed.map_err(|error| match (error.kind(), not_utf8) {
+        (ErrorKind::InvalidUtf8, Some(argument)) => Failure::Mistake(format!(
+            "the argument '{argument}' is not UTF-8, which only names of files and the command \
+             of side may be without; write it in UTF-8"
+        )),
+        _ => error.exit(),
+    })
 }
 
 fn run(matches: &ArgMatches) -> Result<(), Failure> {

@@ -49,7 +49,7 @@ impl Signals {
         // background jobs of shells rely on it.
         let ignored = own_ignored_signals(root).unwrap_or(0);
         Signals::handle(ignored)
-            .map_err(|e| Failure::Run(format!("signals cannot be handled: {e}")))
+            .map_err(|e| Failure::Run(format!("signals cannot be handled: {e}; see `ulimit -n`")))
     }
 
     fn handle(ignored: u64) -> io::Result<Signals> {

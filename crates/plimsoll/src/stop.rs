@@ -41,7 +41,11 @@ impl Stop {
             let thread = thread::Builder::new().name("signals".to_owned());
             thread.spawn(move || stop.act_on(signals))
         });
-        listening.map_err(|e| Failure::Run(format!("signals cannot be handled: {e}")))?;
+        listening.map_err(|e| {
+            Failure::Run(format!(
+                "signals cannot be handled: {e}; see `ulimit -u`, `ulimit -n` and pids.max of the cgroup"
+            ))
+        })?;
         Ok(stop)
     }
 

@@ -204,6 +204,19 @@ fn only_one_crate_changes_the_machine() {
 }
 
 #[test]
+fn a_thread_that_cannot_be_started_is_an_error() {
+    for (name, _) in LAYERS.iter().chain(&FOR_TESTS) {
+        for (path, text) in sources(&crates().join(name).join("src")) {
+            let code = text.split("#[cfg(test)]\nmod").next().unwrap();
+            for panics in ["thread::spawn(", "scope.spawn("] {
+                let at = path.display();
+                assert!(!code.contains(panics), "{at}: use thread::Builder");
+            }
+        }
+    }
+}
+
+#[test]
 fn only_the_top_knows_flags_and_only_the_command_knows_screens() {
     for (name, _) in LAYERS {
         let text = manifest(name);

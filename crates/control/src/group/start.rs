@@ -199,10 +199,12 @@ fn spawn(mut command: Command, inherited: &Inherited, name: &str) -> Result<Chil
         source,
     };
     std::thread::scope(|scope| {
-        let thread = scope.spawn(move || {
+        let start = move || {
             inherited.apply()?;
             command.spawn().map_err(fail)
-        });
+        };
+        let thread = std::thread::Builder::new().spawn_scoped(scope, start);
+        let thread = thread.map_err(fail)?;
         let gone = || fail(io::Error::other("the thread that was to start it is gone"));
         thread.join().unwrap_or_else(|_| Err(gone()))
     })

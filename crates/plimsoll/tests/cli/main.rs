@@ -13,6 +13,7 @@ mod compare_plan;
 mod copies;
 mod html;
 mod import;
+mod intake;
 mod lateness;
 mod leftovers;
 mod messages;

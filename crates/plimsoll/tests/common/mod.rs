@@ -255,8 +255,13 @@ pub(crate) fn unignoring(signals: &str, command: &Command) -> Command {
 
 /// `command` started by env(1) with this option; it keeps the process id.
 pub(crate) fn under_env(option: &str, command: &Command) -> Command {
-    let mut env = Command::new("env");
-    env.arg(option)
+    under(&["env", option], command)
+}
+
+/// `command` started by another one, with the same environment and folder.
+pub(crate) fn under(starter: &[&str], command: &Command) -> Command {
+    let mut env = Command::new(starter[0]);
+    env.args(&starter[1..])
         .arg(command.get_program())
         .args(command.get_args());
     for (name, value) in command.get_envs() {

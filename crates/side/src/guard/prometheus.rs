@@ -135,7 +135,11 @@ pub fn number(answer: &str) -> Result<f64, String> {
             match all.len() {
                 0 => return Err("the expression gives nothing".into()),
                 1 => all.pop().and_then(|one| one.value),
-                n => return Err(format!("the expression gives {n} numbers; make one of them")),
+                n => {
+                    return Err(format!(
+                        "the expression gives {n} numbers; make one of them"
+                    ));
+                }
             }
         }
         Kind::Other => return Err("the answer holds no scalar and no vector".into()),
@@ -150,10 +154,12 @@ pub fn number(answer: &str) -> Result<f64, String> {
 
 fn parse<'a, R: Deserialize<'a>>(answer: &'a str, lacking: &str) -> Result<Data<R>, String> {
     let parsed: Result<Answer<R>, _> = serde_json::from_str(answer);
-    parsed.map(|answer| answer.data).map_err(|error| match error.is_data() {
-        true => format!("the answer holds {lacking}"),
-        false => "the answer is not JSON".to_owned(),
-    })
+    parsed
+        .map(|answer| answer.data)
+        .map_err(|error| match error.is_data() {
+            true => format!("the answer holds {lacking}"),
+            false => "the answer is not JSON".to_owned(),
+        })
 }
 
 #[cfg(test)]

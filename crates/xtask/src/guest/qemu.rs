@@ -52,14 +52,16 @@ pub(crate) fn boot(
     let mut command = QEMU.command();
     command.args(arguments).stdin(Stdio::null());
     let started = command.stdout(Stdio::piped()).spawn();
-    let mut guest = Guest(started.map_err(|source| XtaskError::Start {
+    let fail = |source| XtaskError::Start {
         program: "qemu".to_owned(),
         source,
-    })?);
+    };
+    let mut guest = Guest(started.map_err(fail)?);
     let (sender, lines) = channel();
     if let Some(stdout) = guest.0.stdout.take() {
         // The thread ends when the guest closes the pipe.
-        std::thread::spawn(move || send_lines(stdout, &sender));
+        let reader = std::thread::Builder::new().spawn(move || send_lines(stdout, &sender));
+        reader.map_err(fail)?;
     }
     let end = loop {
         let left = deadline.saturating_duration_since(Instant::now());

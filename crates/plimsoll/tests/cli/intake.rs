@@ -1,0 +1,113 @@
+//! Arguments that are not UTF-8, and a user who may start no thread: one sentence with
+//! the way out, and no panic.
+
+use crate::common::side_folder::is_root;
+use crate::common::{Ended, Folder, under};
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+/// The arguments of a line, in which `@` stands for two bytes that are no UTF-8.
+fn not_utf8(line: &str) -> Vec<OsString> {
+    let word = |word: &str| {
+        let parts: Vec<&[u8]> = word.split('@').map(str::as_bytes).collect();
+        OsString::from_vec(parts.join(&b"\xff\xfe"[..]))
+    };
+    line.split_whitespace().map(word).collect()
+}
+
+fn run(folder: &Folder, line: &str) -> Ended {
+    let mut command = folder.command("");
+    command.args(not_utf8(line));
+    Ended::of(command)
+}
+
+#[test]
+fn an_argument_that_is_not_utf8_is_refused_in_a_sentence() {
+    let folder = Folder::new();
+    for line in [
+        "sweep @",
+        "sweep -H @",
+        "sweep -d a@ http://127.0.0.1:9/",
+        "copies -- true @",
+        "yield --job @",
+        "yield @",
+        "side --guard @ -- true",
+        "compare a b --goal @",
+    ] {
+        let ended = run(&folder, line);
+        ended.says(2, &["plimsoll: the argument '", "is not UTF-8"]);
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
+    }
+    // Where only some words are accepted, or none.
+    for line in [
+        "@",
+        "-@",
+        "--@",
+        "--color @ doctor",
+        "sweep --@=1",
+        "completions @",
+        "doctor @",
+    ] {
+        run(&folder, line).says(2, &["error: "]);
+    }
+}
+
+#[test]
+fn names_of_files_and_the_arguments_of_a_command_need_not_be_utf8() {
+    let folder = Folder::new();
+    let table =
+        "rate_rps,cpu_pct,latency_us\n1000,10,800\n2000,20,850\n4000,40,900\n8000,80,9000\n";
+    let file = |name: &str| folder.0.path().join(&not_utf8(name)[0]);
+    std::fs::write(file("t@.csv"), table).unwrap();
+    run(&folder, "import t@.csv -o r@ --cpus 2 --no-html").says(0, &[]);
+    run(&folder, "report r@").says(0, &[]);
+    run(&folder, "report r@ -o r@.json").says(0, &[]);
+    assert!(file("r@.json").exists());
+    for missing in [
+        "report @",
+        "compare r@ @",
+        "replay @",
+        "export @ --hdr d@",
+        "sweep --resume @",
+    ] {
+        run(&folder, missing).says(2, &[]);
+    }
+    let ended = run(&folder, "side -q --log l@ -- printf %s x@");
+    assert_eq!(ended.says(0, &[]).stdout, "x\u{fffd}\u{fffd}");
+    assert!(file("l@").exists());
+}
+
+/// The binary as a user who may have so many threads, which root may exceed.
+fn with_threads(folder: &Folder, most: u32, args: &str) -> Ended {
+    let limit = format!("--nproc={most}:{most}");
+    let limit = ["prlimit", &limit];
+    let nobody = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
+    Ended::of(match is_root() {
+        true => under(&[&nobody[..], &limit].concat(), &folder.of_nobody(args)),
+        false => under(&limit, &folder.command(args)),
+    })
+}
+
+#[test]
+fn threads_that_cannot_be_started_end_a_command_with_a_sentence() {
+    let folder = Folder::new();
+    let guarded = "side --guard 'prometheus http://127.0.0.1:9 up<1' -- true";
+    // Nobody's other processes count, too, so more may fail than these limits say.
+    for (most, line) in [
+        (1, "sweep --quick"),
+        (1, "copies --quick -- true"),
+        (1, "side -- true"),
+        (1, guarded),
+        (2, "sweep --quick"),
+        (2, "yield --quick"),
+        (2, "side -- true"),
+        (2, guarded),
+    ] {
+        with_threads(&folder, most, line).says(1, &["`ulimit -u`", "pids.max"]);
+    }
+}
