@@ -1,5 +1,6 @@
 //! Errors of run files, each a sentence with a remedy.
 
+use crate::untrusted;
 use rusqlite::{ErrorCode, ffi};
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -185,6 +186,13 @@ impl RecordError {
             return RecordError::Gone { path: path.into() };
         }
         match code.code {
+            ErrorCode::TooBig => {
+                let most = untrusted::LONGEST_VALUE >> 20;
+                RecordError::damaged(path, format!("it has a value longer than {most} MiB"))
+            }
+            ErrorCode::OperationInterrupted => {
+                RecordError::damaged(path, "reading it takes more work than one of its size can")
+            }
             ErrorCode::DiskFull => {
                 let path = path.into();
                 RecordError::DiskFull { path, kept }

@@ -6,16 +6,23 @@ use crate::cell::{count_in, has, json, ns, optional_ns, optional_share, wrong};
 use crate::{RecordError, schema};
 use plimsoll_model::{Rate, SCHEMA_VERSION, Share};
 use rusqlite::{Connection, Result, Row, Transaction, TransactionBehavior, params};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json as value};
 use std::path::Path;
 
-/// The experiment that made a plan, by the parts that it has.
-pub(crate) fn experiment(plan: &Value) -> &'static str {
-    let copies = plan.get("copies").and_then(Value::as_array);
-    match copies {
-        _ if plan.get("sideload").is_some_and(|part| !part.is_null()) => "yield",
-        Some(numbers) if !numbers.is_empty() => "copies",
-        _ => "sweep",
+/// The parts of a plan that tell which experiment made it.
+#[derive(Deserialize)]
+pub(crate) struct Parts {
+    sideload: Option<IgnoredAny>,
+    copies: Option<Vec<IgnoredAny>>,
+}
+
+pub(crate) fn experiment(plan: &Parts) -> &'static str {
+    match (&plan.sideload, &plan.copies) {
+        (Some(_), _) => "yield",
+        (None, Some(numbers)) if !numbers.is_empty() => "copies",
+        (None, _) => "sweep",
     }
 }
 
@@ -111,7 +118,7 @@ pub(crate) fn update(tx: &Transaction<'_>) -> Result<()> {
 
 fn update_run(tx: &Transaction<'_>) -> Result<&'static str> {
     let sql = "SELECT plan_json FROM run";
-    let plan: Value = tx.query_row(sql, [], |row| json(row, "plan_json"))?;
+    let plan: Parts = tx.query_row(sql, [], |row| json(row, "plan_json"))?;
     tx.execute_batch("ALTER TABLE run ADD COLUMN experiment TEXT NOT NULL DEFAULT ''")?;
     let experiment = experiment(&plan);
     tx.execute("UPDATE run SET experiment = ?", [experiment])?;

@@ -32,6 +32,7 @@ mod run;
 mod schema;
 mod slots;
 mod trust;
+mod untrusted;
 mod write;
 
 pub use error::RecordError;

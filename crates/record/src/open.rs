@@ -58,8 +58,9 @@ pub(crate) fn connect(path: &Path, access: OpenFlags) -> Result<Connection, Reco
     // An absolute path is never taken for a URI or for a database in memory.
     let absolute = std::path::absolute(path).map_err(|e| RecordError::from_io(path, &e, "read"))?;
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let bytes = fs::metadata(path).map_or(0, |about| about.len());
     Connection::open_with_flags(absolute, flags)
-        .and_then(|conn| schema::configure(&conn).map(|()| conn))
+        .and_then(|mut conn| schema::configure(&mut conn, bytes).map(|()| conn))
         .map_err(|e| match e.sqlite_error_code() {
             Some(rusqlite::ErrorCode::CannotOpen) => RecordError::denied(path, "read"),
             _ => RecordError::from_sqlite(path, e, 0),

@@ -61,7 +61,7 @@ impl Record {
         let lock = WriterLock::take(file, path)?;
         let mut conn = connect(&resolved, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         schema::check(&conn, path)?;
-        schema::configure_writer(&conn).map_err(|e| RecordError::from_sqlite(path, e, 0))?;
+        schema::configure_writer(&mut conn).map_err(|e| RecordError::from_sqlite(path, e, 0))?;
         legacy::bring_up_to_date(&mut conn, path)?;
         Record::load(conn, Some(lock), path)
     }
@@ -203,7 +203,7 @@ fn initialize(path: &Path, file: File, run: Run) -> Result<Record, RecordError> 
     let lock = WriterLock::take(file, path)?;
     let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let mut make = || {
-        schema::configure_writer(&conn)?;
+        schema::configure_writer(&mut conn)?;
         let tx = conn.transaction()?;
         schema::make_tables(&tx)?;
         write::run(&tx, &run)?;
@@ -211,6 +211,8 @@ fn initialize(path: &Path, file: File, run: Run) -> Result<Record, RecordError> 
     };
     make().map_err(|e| match RecordError::from_sqlite(path, e, 0) {
         RecordError::DiskFull { path, .. } => RecordError::NoSpace { path },
+        // A value that no reader would take.
+        RecordError::Damaged { path, detail } => RecordError::Unwritable { path, detail },
         other => other,
     })?;
     Ok(Record {

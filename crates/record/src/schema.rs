@@ -1,6 +1,6 @@
 //! The layout of the file and the settings of its connections.
 
-use crate::RecordError;
+use crate::{RecordError, untrusted};
 use plimsoll_model::SCHEMA_VERSION;
 use rusqlite::Connection;
 use std::path::Path;
@@ -24,13 +24,10 @@ pub(crate) const SLOT_TABLE: &str = include_str!("slot.sql");
 /// for milliseconds, a shell with an open query for longer.
 const BUSY: Duration = Duration::from_secs(30);
 
-/// Settings of every connection.
-pub(crate) fn configure(conn: &Connection) -> rusqlite::Result<()> {
+/// Settings of every connection to a file of this size.
+pub(crate) fn configure(conn: &mut Connection, bytes: u64) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY)?;
-    // The file may come from a stranger: its views may call nothing of ours,
-    // and broken cells are found when a page is read.
-    conn.pragma_update(None, "trusted_schema", false)?;
-    conn.pragma_update(None, "cell_size_check", true)
+    untrusted::configure(conn, bytes)
 }
 
 /// Settings of a connection that writes.
@@ -41,7 +38,8 @@ pub(crate) fn configure(conn: &Connection) -> rusqlite::Result<()> {
 /// `NORMAL` a power cut can damage the file, with `FULL` it can lose the last
 /// trial (<https://www.sqlite.org/pragma.html#pragma_synchronous>). It costs a
 /// few disk flushes per trial, between the measured windows.
-pub(crate) fn configure_writer(conn: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn configure_writer(conn: &mut Connection) -> rusqlite::Result<()> {
+    untrusted::trust(conn)?;
     conn.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
     conn.pragma_update(None, "synchronous", "EXTRA")
 }
@@ -65,7 +63,10 @@ pub(crate) fn check(conn: &Connection, path: &Path) -> Result<(), RecordError> {
     }
     let version = number("user_version").map_err(fail)?;
     match u32::try_from(version) {
-        Ok(1..=SCHEMA_VERSION) => check_complete(conn, path),
+        Ok(1..=SCHEMA_VERSION) => {
+            untrusted::check(conn, path)?;
+            check_complete(conn, path)
+        }
         Ok(schema) if schema > SCHEMA_VERSION => Err(RecordError::Newer {
             path: path.into(),
             schema,

@@ -5,6 +5,7 @@ mod any;
 mod crash;
 mod damage;
 mod documented;
+mod hostile;
 mod legacy;
 mod messages;
 mod old;

@@ -12,7 +12,7 @@ use plimsoll_model::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
-use rusqlite::Row;
+use rusqlite::{Connection, Row};
 use std::fs;
 use std::time::Duration;
 
@@ -132,10 +132,10 @@ fn parent_directories_are_created_and_odd_names_work() {
 #[test]
 fn the_overview_shows_rates_and_quantiles() {
     let (_test_dir, path) = TestDir::with_record(1);
-    let record = Record::open(&path).unwrap();
+    let shell = Connection::open(&path).unwrap();
     let sql = "SELECT achieved_rps, latency_p50_us, verdict FROM overview";
     let columns = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-    let row = record.conn.query_row(sql, [], columns);
+    let row = shell.query_row(sql, [], columns);
     let (achieved, p50, verdict): (f64, f64, String) = row.unwrap();
     assert_eq!(achieved, 19.9);
     assert!((p50 - 100.0).abs() < 0.1, "{p50}");
