@@ -34,7 +34,11 @@ const LAYERS: [(&str, &str); 13] = [
 ];
 
 /// Crates that only tests, benches and those who work on Plimsoll use.
-const FOR_TESTS: [(&str, &str); 2] = [("simulate", "model"), ("xtask", "")];
+const FOR_TESTS: [(&str, &str); 3] = [
+    ("simulate", "model"),
+    ("fuzz", "experiments side law record load host model"),
+    ("xtask", ""),
+];
 
 /// Folders of `experiments`, and which other of them each may name.
 const EXPERIMENTS: [(&str, &[&str]); 6] = [

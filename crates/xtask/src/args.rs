@@ -28,6 +28,11 @@ cargo xtask reliability
 Gives faults to real sweeps of an nginx, as root in namespaces of its own, and
 prints what was lost; with BLESS=1 into docs/reliability.md.
 
+cargo xtask fuzz [--seconds N] [TARGET...]
+
+Runs parsers under libFuzzer, two at a time: each target of crates/fuzz for N seconds (60).
+New inputs, logs, and inputs that crash are in target/fuzz.
+
 Exit status: that of the tests; 1 if a task failed, 2 if it cannot be started.
 ";
 
@@ -39,6 +44,7 @@ pub(crate) enum Task {
     Guest(GuestArgs),
     Dist(DistArgs),
     Reliability,
+    Fuzz(FuzzArgs),
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -46,6 +52,14 @@ pub(crate) struct DistArgs {
     pub(crate) target: Target,
     /// Whether to run it in a container and to make it a second time.
     pub(crate) check: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FuzzArgs {
+    /// Per target.
+    pub(crate) seconds: u64,
+    /// Empty means all.
+    pub(crate) targets: Vec<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -68,6 +82,7 @@ pub(crate) fn parse(mut typed: impl Iterator<Item = String>) -> Result<Task, Xta
             None => Ok(Task::Reliability),
             Some(_) => Ok(Task::Help),
         },
+        Some("fuzz") => fuzz(typed),
         None | Some("-h" | "--help" | "help") => Ok(Task::Help),
         Some(other) => Err(XtaskError::Usage(format!("there is no task '{other}'"))),
     }
@@ -85,7 +100,7 @@ fn guest(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
             "-h" | "--help" => return Ok(Task::Help),
             "-p" | "--package" => args.packages.push(value(&flag, &mut typed)?),
             "--kernel" => args.kernel = Some(value(&flag, &mut typed)?.into()),
-            "--time-limit" => args.time_limit = seconds(&value(&flag, &mut typed)?)?,
+            "--time-limit" => args.time_limit = seconds(&flag, &value(&flag, &mut typed)?)?,
             "--" => args.filter = typed.by_ref().collect(),
             _ => {
                 return Err(XtaskError::Usage(format!(
@@ -123,16 +138,34 @@ fn target(triple: &str) -> Result<Target, XtaskError> {
         })
 }
 
+fn fuzz(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
+    let mut args = FuzzArgs {
+        seconds: 60,
+        targets: Vec::new(),
+    };
+    while let Some(word) = typed.next() {
+        match word.as_str() {
+            "-h" | "--help" => return Ok(Task::Help),
+            "--seconds" => args.seconds = seconds(&word, &value(&word, &mut typed)?)?.as_secs(),
+            flag if flag.starts_with('-') => {
+                return Err(XtaskError::Usage(format!("unknown argument '{flag}'")));
+            }
+            _ => args.targets.push(word),
+        }
+    }
+    Ok(Task::Fuzz(args))
+}
+
 fn value(flag: &str, typed: &mut impl Iterator<Item = String>) -> Result<String, XtaskError> {
     let value = typed.next();
     value.ok_or_else(|| XtaskError::Usage(format!("{flag} needs a value")))
 }
 
-fn seconds(text: &str) -> Result<Duration, XtaskError> {
+fn seconds(flag: &str, text: &str) -> Result<Duration, XtaskError> {
     match text.parse() {
         Ok(n) if n > 0 => Ok(Duration::from_secs(n)),
         _ => Err(XtaskError::Usage(format!(
-            "--time-limit takes whole seconds from 1, not '{text}'"
+            "{flag} takes whole seconds from 1, not '{text}'"
         ))),
     }
 }
@@ -167,9 +200,22 @@ mod tests {
 
     #[test]
     fn no_arguments_and_help_flags_show_the_help() {
-        for line in ["", "--help", "guest --help", "dist -h"] {
+        for line in ["", "--help", "guest --help", "dist -h", "fuzz -h"] {
             assert_eq!(parsed(line).unwrap(), Task::Help, "{line}");
         }
+    }
+
+    #[test]
+    fn targets_and_their_time_are_taken() {
+        let asked = |line| match parsed(line).unwrap() {
+            Task::Fuzz(args) => (args.seconds, args.targets.join(" ")),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(asked("fuzz"), (60, String::new()));
+        assert_eq!(
+            asked("fuzz http --seconds 5 log"),
+            (5, "http log".to_owned())
+        );
     }
 
     #[test]
@@ -182,6 +228,8 @@ mod tests {
             ("guest --time-limit soon", "soon"),
             ("dist --target arm", "aarch64-unknown-linux-musl"),
             ("dist arm", "'arm'"),
+            ("fuzz --seconds 0", "from 1"),
+            ("fuzz --second 5", "--second"),
         ] {
             let error = parsed(line).unwrap_err();
             assert!(error.to_string().contains(word), "{line}: {error}");

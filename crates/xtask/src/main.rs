@@ -2,7 +2,8 @@
 //!
 //! `guest` runs tests on a real kernel with cgroup v2, in a virtual machine
 //! emulated on any x86-64 Linux, without root. `dist` makes what is handed out.
-//! `reliability` tries faults on real runs.
+//! `reliability` tries faults on real runs. `fuzz` looks for input on which a
+//! parser fails.
 //!
 //! No other crate may depend on this one, and it contains nothing that users
 //! need.
@@ -11,6 +12,7 @@ mod args;
 mod cargo;
 mod dist;
 mod error;
+mod fuzz;
 mod guest;
 mod reliability;
 mod tools;
@@ -40,6 +42,7 @@ fn run(typed: impl Iterator<Item = String>) -> Result<u8, XtaskError> {
         Task::Reliability => reliability::run(),
         Task::Dist(args) => dist::run(&args),
         Task::Guest(args) => guest::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
     }
 }
 

@@ -69,6 +69,7 @@ mod wakeup;
 mod worker;
 
 pub use limits::possible_connections;
+pub use parser::answers;
 pub use probe::Probe;
 pub use text::get_text;
 

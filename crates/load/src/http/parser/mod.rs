@@ -146,6 +146,31 @@ impl Parser {
     }
 }
 
+/// Status and length of each answer in what a server sent on one connection, up to the
+/// first mistake. It is read in pieces of so many bytes, as from a socket.
+///
+/// # Panics
+/// If a piece has no bytes.
+pub fn answers(sent: &[u8], to_head: bool, piece: usize) -> Vec<(u16, u64)> {
+    let mut parser = Parser::new(to_head);
+    let mut found = Vec::new();
+    let mut add = |answer: Answer| found.push((answer.status, answer.body_bytes));
+    for mut piece in sent.chunks(piece) {
+        while !piece.is_empty() {
+            match parser.feed(piece) {
+                Ok((used, Progress::Done(answer))) => {
+                    add(answer);
+                    piece = &piece[used..];
+                }
+                Ok((_, Progress::More)) => break,
+                Err(_) => return found,
+            }
+        }
+    }
+    parser.end().into_iter().for_each(add);
+    found
+}
+
 impl Body {
     /// Skips bytes of the body; returns how many, and whether it has ended.
     fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), ParseError> {
