@@ -6,7 +6,7 @@ use plimsoll_host::{
     difference, listeners,
 };
 use plimsoll_load::http::get_text;
-use plimsoll_model::{CpuPlan, CpuSet, Millicores, ServiceUse};
+use plimsoll_model::{CpuPlan, CpuSet, Millicores, ServiceUse, shown_url};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -143,8 +143,9 @@ impl OpenSensors {
             return Ok(reading);
         };
         let text = get_text(url, METRICS_TIMEOUT, MOST_METRICS)?;
-        let metrics = NodeMetrics::parse(&text)
-            .map_err(|error| RunError::Sensor(format!("--node-metrics {url}: {error}")))?;
+        let metrics = NodeMetrics::parse(&text).map_err(|error| {
+            RunError::Sensor(format!("--node-metrics {}: {error}", shown_url(url)))
+        })?;
         Ok(reading.with_node_metrics(metrics))
     }
 

@@ -9,6 +9,7 @@ use plimsoll_host::{
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_model::{
     CpuCapacity, CpuPlan, CpuSet, HttpService, Millicores, Outcome, Requirement, ServiceAt,
+    shown_url,
 };
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
         _ => Some(service_cpus(root, &pids)?),
     };
     Ok(FoundService {
-        url: http.url.clone(),
+        url: shown_url(&http.url),
         probe,
         target,
         pids,
@@ -155,7 +156,7 @@ impl FoundService {
     fn cpu_time(&self, root: &Root) -> Outcome {
         match &self.target {
             ServiceTarget::Cgroup(path) => met(format!("cgroup {path}")),
-            ServiceTarget::Node(url) => met(format!("all of the host, by {url}")),
+            ServiceTarget::Node(url) => met(format!("all of the host, by {}", shown_url(url))),
             ServiceTarget::Unseen(why) => missed(
                 format!("the service's own CPU time is not known: {why}"),
                 "run as root, or name it with --service-pid or --service-cgroup",

@@ -204,22 +204,18 @@ pub trait Experiment: Sized + 'static {
     /// The subject under test, in a few words.
     fn workload(plan: &Self::Plan) -> String;
 
-    /// The plan and the command line as they are recorded: without secrets.
-    fn recorded(
-        _args: &Self::Args,
-        plan: &Self::Plan,
-        command_line: Vec<String>,
-    ) -> (Self::Plan, Vec<String>) {
-        (plan.clone(), command_line)
+    /// Whether the record keeps what output hides.
+    fn keeps_secrets(_args: &Self::Args) -> bool {
+        false
     }
 
-    /// The plan as it is shown: with secrets hidden.
+    /// The plan as it is shown and, as a rule, recorded: with secrets hidden.
     fn shown(plan: &Self::Plan) -> Self::Plan {
         plan.clone()
     }
 
-    /// Flags that a resumed run needs besides the record, such as headers that
-    /// are not recorded.
+    /// Flags that a resumed run needs besides the record, each after a space: what may
+    /// be secret is not recorded.
     fn flags_to_resume(_plan: &Self::Plan) -> String {
         String::new()
     }

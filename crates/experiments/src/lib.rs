@@ -9,7 +9,7 @@ pub mod args;
 pub mod copies;
 mod defaults;
 mod experiment;
-mod headers;
+mod given_again;
 pub mod import;
 pub mod lateness;
 pub mod selftest;

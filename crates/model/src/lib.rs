@@ -43,6 +43,8 @@ mod plan;
 mod plural;
 mod provenance;
 mod requirement;
+mod safe;
+mod secrets;
 mod selftest;
 mod sideload;
 mod sizing;
@@ -88,6 +90,8 @@ pub use plan::{
 pub use plural::{counted, for_count};
 pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
 pub use requirement::{Outcome, Requirement};
+pub use safe::{is_unsafe, safe, safe_json, shell_word};
+pub use secrets::{HIDDEN, is_shown_header, shown_url, shown_urls};
 pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestNote, SelftestVerdict};
 pub use sideload::{
     Arm, ArmError, BesideRate, Budget, BudgetError, Job, JobHeld, JobWork, MissingArm,

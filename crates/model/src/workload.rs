@@ -1,6 +1,6 @@
 //! What is under test.
 
-use crate::{Bytes, CpuTime, Rate};
+use crate::{Bytes, CpuTime, Rate, shown_url};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -36,20 +36,26 @@ pub struct HashService {
 /// An HTTP/1.1 server and the request that it is asked again and again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpService {
-    /// `http://` or `https://`, with host, port and path.
+    /// `http://` or `https://`, with host, port and path. Output and, as a rule, records
+    /// have "(hidden)" for a password and for values of the query.
     pub url: String,
     /// The method, such as GET.
     pub method: String,
-    /// Headers besides Host, Content-Length and Connection, in order.
+    /// Headers besides Host, Content-Length and Connection, in order. Output and, as a
+    /// rule, records have "(hidden)" for values that may be secret.
     pub headers: Vec<(String, String)>,
-    /// Names of headers that were sent too and whose values a record leaves out, because
-    /// they may be secrets; a run that is resumed asks for them again. Left out where it
-    /// is written if there are none, as in records of older versions. Output has none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Names of further headers, whose values an early version left out of a record. Now
+    /// they are among the others, their values hidden.
+    #[serde(default, skip_serializing)]
     #[schemars(skip)]
     pub omitted_headers: Vec<String>,
-    /// The body; empty for none.
+    /// The body; empty for none, and where it is left out.
     pub body: Vec<u8>,
+    /// The length of a body that a record or an output leaves out, because it may be
+    /// secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub omitted_body_bytes: Option<u64>,
     /// Connections kept open, over all generator threads.
     pub connections: u32,
     /// The calibration may raise their number up to this; left out if it may not.
@@ -75,6 +81,7 @@ impl HttpService {
             headers: Vec::new(),
             omitted_headers: Vec::new(),
             body: Vec::new(),
+            omitted_body_bytes: None,
             connections,
             max_connections: None,
             timeout,
@@ -158,7 +165,7 @@ impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Workload::Hash(h) => write!(f, "hash service (SHA-1, {} blocks)", h.mean_block),
-            Workload::Http(h) => write!(f, "{} {}", h.method, h.url),
+            Workload::Http(h) => write!(f, "{} {}", h.method, shown_url(&h.url)),
             Workload::Imported(table) => table.fmt(f),
         }
     }

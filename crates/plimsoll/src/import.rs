@@ -1,5 +1,6 @@
 //! `plimsoll import`: a table of measurements becomes a record.
 
+use crate::command_line;
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::output::Output;
@@ -123,9 +124,7 @@ fn write<E: Experiment>(
     trials: &[TrialOf<E>],
     provenance: &Provenance,
 ) -> Result<Record, Failure> {
-    let command_line: Vec<String> = std::env::args_os()
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
+    let command_line = command_line::without_secrets(std::env::args_os());
     let run = NewRun {
         experiment: E::NAME,
         workload: E::workload(plan),

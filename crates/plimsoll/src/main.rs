@@ -1,6 +1,7 @@
 //! The command line: flags, commands, output, exit codes.
 
 mod args;
+mod command_line;
 mod compare;
 mod doctor;
 mod export;

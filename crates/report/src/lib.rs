@@ -25,12 +25,10 @@ pub mod copies;
 pub mod doctor;
 mod document;
 mod doubts;
-mod escape;
 mod html;
 mod markup;
 mod method;
 mod number;
-mod secrets;
 pub mod selftest;
 mod sentence;
 pub mod sizing;
@@ -44,9 +42,7 @@ pub use document::{
     Document, Envelope, Fact, Format, Look, PAGE_MARK, RecordFacts, RenderError, Report, Role,
     RunBody, Table, TrialTally, reason, render,
 };
-pub use escape::safe;
 pub use number::{estimate_us, time_us};
-pub use secrets::{HIDDEN, hide as hide_secrets, is_hidden_header};
 pub use sentence::Sentence;
 pub use table::{Cell, Column, Ink, wrap};
 pub use yields::YieldReport;

@@ -4,8 +4,8 @@
 //! from words that stand in this program, and from elements made of those. So
 //! a name with `<script>` in it is a name, from any source.
 
-use crate::escape::safe;
 use crate::sentence::Sentence;
+use plimsoll_model::safe;
 use std::fmt::Write;
 
 #[derive(Debug, Clone, Default)]

@@ -12,7 +12,7 @@ use plimsoll_model::{
 use std::time::Duration;
 
 /// The group of flags that need a server, or a record of one.
-const URL_OR_RECORD: &str = "url_or_record";
+pub(crate) const URL_OR_RECORD: &str = "url_or_record";
 
 pub(crate) fn url_or_record() -> ArgGroup {
     ArgGroup::new(URL_OR_RECORD)
@@ -32,18 +32,9 @@ pub(crate) struct ServerArgs {
     #[arg(short = 'X', long, visible_alias = "request", value_name = "METHOD")]
     pub method: Option<String>,
 
-    /// Record all header values. Without, those that output hides are left out of the record, and --resume asks for them again.
+    /// Record what output hides of the request. Without, the record leaves it out, and --resume asks for it again. What commands contain is recorded and shown in any case.
     #[arg(long, conflicts_with = "resume")]
-    pub keep_headers: bool,
-
-    /// The body; @FILE reads it from a file.
-    #[arg(
-        short = 'd',
-        long = "data",
-        visible_alias = "body",
-        value_name = "BODY"
-    )]
-    pub data: Option<String>,
+    pub keep_secrets: bool,
 
     /// Connections kept open (default: 128).
     #[arg(short, long, value_name = "N",
@@ -76,25 +67,81 @@ pub(crate) struct ServerArgs {
     pub service_cgroup: Option<String>,
 }
 
-/// Headers, which a run that is resumed may need again.
+/// What a run that is resumed may need again of its requests.
 #[derive(Debug, Args)]
 #[group(requires = URL_OR_RECORD)]
 #[command(next_help_heading = FOR_A_SERVER)]
-pub(crate) struct HeaderArgs {
-    /// A header, such as 'Accept: text/html'. Repeatable. With --resume, a header whose value the record leaves out.
+pub(crate) struct RequestArgs {
+    /// A header, such as 'Accept: text/html'; @FILE reads headers from a file, one per line, so that they are not in the list of processes. Repeatable. Output hides all values but of headers such as Accept.
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
+
+    /// The body; @FILE reads it from a file. Output hides it.
+    #[arg(
+        short = 'd',
+        long = "data",
+        visible_alias = "body",
+        value_name = "BODY"
+    )]
+    pub data: Option<String>,
 }
 
-impl HeaderArgs {
+impl RequestArgs {
     /// Names and values.
     ///
     /// # Errors
-    /// One has no name.
-    pub(crate) fn parsed(&self) -> Result<Vec<(String, String)>, RunError> {
-        let headers = self.headers.iter();
-        headers.map(|text| crate::headers::parse(text)).collect()
+    /// One has no name, or a file cannot be read.
+    pub(crate) fn parsed_headers(&self) -> Result<Vec<(String, String)>, RunError> {
+        let mut headers = Vec::new();
+        for text in &self.headers {
+            match text.strip_prefix('@') {
+                None => headers.push(header(text, "the text given")?),
+                Some(path) => headers.extend(headers_in(path)?),
+            }
+        }
+        Ok(headers)
     }
+
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn body(&self) -> Result<Option<Vec<u8>>, RunError> {
+        let Some(data) = &self.data else {
+            return Ok(None);
+        };
+        let body = match data.strip_prefix('@') {
+            None => data.as_bytes().to_vec(),
+            Some(path) => read("--data", path)?,
+        };
+        Ok(Some(body))
+    }
+}
+
+/// The headers in a file, one per line.
+fn headers_in(path: &str) -> Result<Vec<(String, String)>, RunError> {
+    let text = String::from_utf8(read("--header", path)?);
+    let text = text.map_err(|_| RunError::Usage(format!("--header: '{path}' is no UTF-8 text")))?;
+    let lines = text.lines().enumerate();
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let header = |(i, line)| header(line, &format!("line {} of '{path}'", i + 1));
+    lines.map(header).collect()
+}
+
+/// Name and value of a header as typed: `Accept: text/html`. Its text may be a secret.
+fn header(text: &str, place: &str) -> Result<(String, String), RunError> {
+    text.split_once(':')
+        .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| {
+            RunError::Usage(format!(
+                "--header: {place} is not a header; write it like 'Accept: text/html'"
+            ))
+        })
+}
+
+fn read(flag: &str, path: &str) -> Result<Vec<u8>, RunError> {
+    std::fs::read(path).map_err(|e| {
+        RunError::Usage(format!("{flag}: the file '{path}' cannot be read: {e}; check the name and its permissions, or leave out the @ to send the text itself"))
+    })
 }
 
 /// How requests arrive.
@@ -145,7 +192,7 @@ pub(crate) struct LoadArgs {
     pub(crate) run: RunArgs,
 
     #[command(flatten)]
-    pub(crate) header: HeaderArgs,
+    pub(crate) request: RequestArgs,
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,
@@ -159,10 +206,7 @@ impl LoadArgs {
     pub(crate) fn workload(&self, url: Option<&str>, root: &Root) -> Result<Workload, RunError> {
         let allowed = self.run.allowed_cpus(root)?;
         match url {
-            Some(url) => {
-                let headers = self.header.parsed()?;
-                Ok(Workload::Http(self.server.service(url, headers)?))
-            }
+            Some(url) => Ok(Workload::Http(self.server.service(url, &self.request)?)),
             None => {
                 let first = allowed.iter().next().unwrap_or(0);
                 Ok(Workload::Hash(hash::calibrate(HASH_REQUEST, first)?))
@@ -196,23 +240,15 @@ const CONNECTIONS: u32 = 128;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl ServerArgs {
-    fn service(&self, url: &str, headers: Vec<(String, String)>) -> Result<HttpService, RunError> {
-        let body = match self.data.as_deref() {
-            None => Vec::new(),
-            Some(data) => match data.strip_prefix('@') {
-                None => data.as_bytes().to_vec(),
-                Some(path) => std::fs::read(path).map_err(|e| {
-                    RunError::Usage(format!("--data: the file '{path}' cannot be read: {e}; check the name and its permissions, or leave out the @ to send the text itself"))
-                })?,
-            },
-        };
-        let default_method = if self.data.is_some() { "POST" } else { "GET" };
+    fn service(&self, url: &str, request: &RequestArgs) -> Result<HttpService, RunError> {
+        let body = request.body()?;
+        let default_method = if body.is_some() { "POST" } else { "GET" };
         let connections = self.connections.unwrap_or(CONNECTIONS);
         let timeout = self.timeout.unwrap_or(TIMEOUT);
         Ok(HttpService {
             method: self.method.clone().unwrap_or(default_method.to_owned()),
-            headers,
-            body,
+            headers: request.parsed_headers()?,
+            body: body.unwrap_or_default(),
             expected_status: self.expect_status,
             insecure: self.insecure,
             service: self.service_at(),

@@ -1,7 +1,7 @@
 //! The flags of `plimsoll sweep`.
 
 use crate::args::value::{rate, share, window};
-use crate::args::{Effort, LoadArgs, url_or_record};
+use crate::args::{Effort, LoadArgs, URL_OR_RECORD, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::{Goal, LoadLevel, Rate, Share};
@@ -40,7 +40,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ),
         ("cpus", "CPUs of the generator or the hash service"),
         ("method", "The method"),
-        ("headers", "A header, such as 'Accept: text/html'"),
+        ("headers", "A header, such as 'Accept: text/html', or @FILE"),
         ("data", "The body, or @FILE"),
         (
             "connections",
@@ -55,8 +55,6 @@ pub(super) const HELP: HelpPage = HelpPage {
         "arrivals",
         "cpus",
         "restart",
-        "node_metrics",
-        "data",
         "insecure",
         "expect_status",
         "service_cpus",
@@ -118,7 +116,7 @@ pub struct SweepArgs {
     pub(super) restart: Option<String>,
 
     /// node_exporter of the host where the service is, such as http://host:9100/metrics.
-    #[arg(long, value_name = "URL", requires = "url", help_heading = crate::args::FOR_A_SERVER, conflicts_with_all = ["service_pid", "service_cgroup"])]
+    #[arg(long, value_name = "URL", requires = URL_OR_RECORD, help_heading = crate::args::FOR_A_SERVER, conflicts_with_all = ["service_pid", "service_cgroup"])]
     pub(super) node_metrics: Option<String>,
 }
 

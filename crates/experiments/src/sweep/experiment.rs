@@ -4,7 +4,7 @@ use super::args::SweepArgs;
 use super::defaults::adapt;
 use super::{SweepPlanner, stages};
 use crate::experiment::{Experiment, HelpPage, LoadLine, Machine, Prepared, ReportOf, Stage};
-use crate::headers;
+use crate::given_again::{self, GivenAgain};
 use plimsoll_engine::drain::undecidable;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_load::http::possible_connections;
@@ -64,9 +64,11 @@ impl Experiment for Sweep {
                 differences.join("; ")
             )));
         }
-        let plan = headers::supply(&plan, &args.load.header)?;
+        let (url, metrics) = (args.url.as_ref(), args.node_metrics.as_ref());
+        let given = GivenAgain::of(url, metrics, &args.load.request)?;
+        let (plan, notes) = given_again::supply(&plan, given)?;
         let site = Site::of(&plan.workload, &machine.root)?;
-        Ok(Prepared::new(plan, site))
+        Ok(Prepared { plan, site, notes })
     }
 
     fn run(plan: &Plan) -> &RunPlan {
@@ -77,16 +79,16 @@ impl Experiment for Sweep {
         plan.workload.to_string()
     }
 
-    fn recorded(args: &SweepArgs, plan: &Plan, command_line: Vec<String>) -> (Plan, Vec<String>) {
-        headers::recorded(plan, command_line, &args.load)
+    fn keeps_secrets(args: &SweepArgs) -> bool {
+        args.load.server.keep_secrets
     }
 
     fn shown(plan: &Plan) -> Plan {
-        plimsoll_report::hide_secrets(plan)
+        plan.without_secrets()
     }
 
     fn flags_to_resume(plan: &Plan) -> String {
-        headers::flags_to_resume(plan)
+        given_again::flags_to_resume(plan)
     }
 
     fn commands(plan: &Plan) -> Vec<String> {
@@ -162,30 +164,26 @@ type Flag = (&'static str, Option<String>, Option<String>);
 /// given are taken from the plan.
 fn differences(args: &SweepArgs, plan: &Plan) -> Vec<String> {
     let (run, server) = (&plan.run, &args.load.server);
-    let (url, of_server) = match &plan.workload {
-        Workload::Hash(_) | Workload::Imported(_) => (None, Vec::new()),
-        Workload::Http(http) => (
-            Some(http.url.clone()),
-            vec![
-                ("--method", server.method.clone(), Some(http.method.clone())),
-                (
-                    "--connections",
-                    shown(server.connections),
-                    shown(Some(http.connections).filter(|_| http.max_connections.is_none())),
-                ),
-                (
-                    "--max-connections",
-                    shown(args.max_connections),
-                    shown(http.max_connections),
-                ),
-                ("--timeout", time(server.timeout), time(Some(http.timeout))),
-            ],
-        ),
+    let of_server = match &plan.workload {
+        Workload::Hash(_) | Workload::Imported(_) => Vec::new(),
+        Workload::Http(http) => vec![
+            ("--method", server.method.clone(), Some(http.method.clone())),
+            (
+                "--connections",
+                shown(server.connections),
+                shown(Some(http.connections).filter(|_| http.max_connections.is_none())),
+            ),
+            (
+                "--max-connections",
+                shown(args.max_connections),
+                shown(http.max_connections),
+            ),
+            ("--timeout", time(server.timeout), time(Some(http.timeout))),
+        ],
     };
     let goals = (!args.goals.is_empty()).then(|| list(&args.goals()));
     let levels = args.levels.as_deref().map(list);
     let flags = [
-        ("the URL", args.url.clone(), url),
         ("--goal", goals, Some(list(&plan.goals))),
         ("--levels", levels, Some(list(&plan.levels))),
         ("--trials", shown(args.trials), shown(Some(run.passes))),

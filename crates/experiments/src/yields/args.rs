@@ -8,8 +8,8 @@ use clap::Args;
 use plimsoll_model::{Arm, Budget, LoadLevel, Rate, Share};
 use std::time::Duration;
 
-/// Flags that decide the plan: the question, then the measurement.
-const FLAGS: &[&str] = &[
+/// Flags that decide the plan: the question, the measurement, and the server.
+const FIXED: &[&str] = &[
     "load",
     "rate",
     "rated",
@@ -27,7 +27,16 @@ const FLAGS: &[&str] = &[
     "arrivals",
     "seed",
     "cpus",
+    "method",
+    "connections",
+    "timeout",
+    "insecure",
+    "expect_status",
+    "service_cpus",
+    "service_pid",
+    "service_cgroup",
 ];
+const FLAGS: &[&str] = FIXED.split_at(17).0;
 const OF_QUESTION: usize = 12;
 
 pub(super) const HELP: HelpPage = HelpPage {
@@ -55,7 +64,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ),
         ("passes", "How often each arm is visited"),
     ],
-    fixed: FLAGS,
+    fixed: FIXED,
 };
 
 const YIELD_HELP: &str = "\
@@ -90,7 +99,6 @@ Examples:
 #[command(after_help = YIELD_HELP, group = url_or_record())]
 pub struct YieldArgs {
     /// The server to load, http:// or https://, on this machine. Without: the hash service, in this process.
-    #[arg(conflicts_with = "resume")]
     pub(super) url: Option<String>,
 
     /// The service's load, in percent of what it carries alone (default: 60%).

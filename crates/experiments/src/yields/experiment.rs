@@ -5,11 +5,11 @@ use super::job::SideJob;
 use super::plan::YieldPlanner;
 use super::{arms, command, defaults, visits};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
-use crate::headers;
+use crate::given_again::{self, GivenAgain};
 use plimsoll_control::CgroupLayout;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    BesideRate, CpuPlan, CpuSet, Job, LoadLevel, MissingArm, Phase, Plan, Requirement, RunPlan,
+    BesideRate, CpuPlan, CpuSet, Job, LoadLevel, MissingArm, Phase, Requirement, RunPlan,
     SideloadPlan, Workload, YieldFindings, YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
     counted,
 };
@@ -63,9 +63,11 @@ impl Experiment for Yield {
         plan: YieldPlan,
         machine: &Machine,
     ) -> Result<Prepared<YieldPlan, Site>, RunError> {
-        let load = headers::supply(&plan.load, &args.service.header)?;
+        let given = GivenAgain::of(args.url.as_ref(), None, &args.service.request)?;
+        let (load, notes) = given_again::supply(&plan.load, given)?;
         let site = Site::of(&load.workload, &machine.root)?;
-        Ok(Prepared::new(YieldPlan { load, ..plan }, site))
+        let plan = YieldPlan { load, ..plan };
+        Ok(Prepared { plan, site, notes })
     }
 
     fn run(plan: &YieldPlan) -> &RunPlan {
@@ -76,21 +78,19 @@ impl Experiment for Yield {
         plan.load.workload.to_string()
     }
 
-    fn recorded(
-        args: &YieldArgs,
-        plan: &YieldPlan,
-        command_line: Vec<String>,
-    ) -> (YieldPlan, Vec<String>) {
-        let (load, words) = headers::recorded(&plan.load, command_line, &args.service);
-        (with_load(plan, load), words)
+    fn keeps_secrets(args: &YieldArgs) -> bool {
+        args.service.server.keep_secrets
     }
 
     fn shown(plan: &YieldPlan) -> YieldPlan {
-        with_load(plan, plimsoll_report::hide_secrets(&plan.load))
+        YieldPlan {
+            load: plan.load.without_secrets(),
+            ..plan.clone()
+        }
     }
 
     fn flags_to_resume(plan: &YieldPlan) -> String {
-        headers::flags_to_resume(&plan.load)
+        given_again::flags_to_resume(&plan.load)
     }
 
     fn commands(plan: &YieldPlan) -> Vec<String> {
@@ -154,13 +154,6 @@ impl Experiment for Yield {
 
     fn conclude(report: &ReportOf<'_, Yield>) -> Option<String> {
         super::best::keep(report.findings, report.provenance, report.record.file)
-    }
-}
-
-fn with_load(plan: &YieldPlan, load: Plan) -> YieldPlan {
-    YieldPlan {
-        load,
-        ..plan.clone()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Errors of a probe, as sentences with a remedy.
 
 use super::parser::ParseError;
-use plimsoll_model::{Bytes, human_duration};
+use plimsoll_model::{Bytes, human_duration, shown_url};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -114,7 +114,8 @@ fn unexpected(
     }
     if let (300..400, Some(location)) = (status, location) {
         return format!(
-            "redirects to {location} ({status}); redirects are not followed, so give that URL"
+            "redirects to {} ({status}); redirects are not followed, so give that URL",
+            shown_url(location)
         );
     }
     let expected = match expected {

@@ -3,6 +3,7 @@
 use super::tls;
 use crate::LoadError;
 use http::Uri;
+use plimsoll_model::shown_url;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -23,7 +24,7 @@ pub(super) struct Location {
 
 #[derive(Debug)]
 pub(super) struct Target {
-    /// As the user wrote it, for messages.
+    /// For messages, without what may be secret.
     pub(super) url: String,
     /// In the resolver's order; at least one.
     addresses: Vec<SocketAddr>,
@@ -33,6 +34,8 @@ pub(super) struct Target {
 }
 
 pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
+    let parsed = url.parse::<Uri>();
+    let url = &shown_url(url);
     let Some((scheme, _)) = url.split_once("://") else {
         return LoadError::mistake(format!(
             "the URL '{url}' does not say how to connect; write http://{url} or https://{url}"
@@ -47,7 +50,7 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
             ));
         }
     };
-    let uri: Uri = url.parse().or_else(|e| {
+    let uri: Uri = parsed.or_else(|e| {
         LoadError::mistake(format!(
             "'{url}' is not a URL ({e}); write it like http://localhost:8080/path, \
              other characters as %XX"
@@ -67,7 +70,7 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
             Ok(port) if port != 0 => port,
             _ => {
                 return LoadError::mistake(format!(
-                    "the port '{text}' of the URL '{url}' is not within 1 to 65535"
+                    "the port of the URL '{url}' is not within 1 to 65535"
                 ));
             }
         },
@@ -98,7 +101,7 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
 impl Target {
     /// Resolves the host and prepares TLS.
     pub(super) fn new(url: &str, location: &Location, insecure: bool) -> Result<Target, LoadError> {
-        let host = &location.host;
+        let (host, url) = (&location.host, &shown_url(url));
         let addresses: Vec<SocketAddr> = (host.as_str(), location.port)
             .to_socket_addrs()
             .map_err(|e| {

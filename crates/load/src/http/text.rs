@@ -17,6 +17,7 @@ use std::time::Duration;
 pub fn get_text(url: &str, timeout: Duration, most: usize) -> Result<String, LoadError> {
     let location = target::parse_url(url)?;
     let target = Target::new(url, &location, false)?;
+    let url = &target.url;
     let request = format!(
         "GET {} HTTP/1.0\r\nHost: {}\r\nAccept: text/plain\r\n\r\n",
         location.path, location.authority

@@ -54,7 +54,7 @@ fn state<E: Experiment>(
 ) -> State {
     let planner = E::planner(plan);
     let about = About {
-        workload: plimsoll_report::safe(&E::workload(&E::shown(plan))),
+        workload: E::workload(&E::shown(plan)),
         record: record.display().to_string(),
         charts: E::LIVE,
         limit_us: E::limit_us(plan),

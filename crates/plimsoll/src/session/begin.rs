@@ -1,6 +1,7 @@
 //! The beginning of a run: a new record, or one that is resumed.
 
 use super::args::FrameArgs;
+use crate::command_line;
 use crate::failure::Failure;
 use crate::output::note;
 use crate::record_file::{self, Maker};
@@ -13,7 +14,7 @@ use std::time::SystemTime;
 
 pub(super) struct Begun<E: Experiment> {
     pub(super) record: Record,
-    /// The plan, with secrets that the record may not hold.
+    /// The plan, with secrets that the record does not hold as a rule.
     pub(super) plan: E::Plan,
     pub(super) site: E::Site,
 }
@@ -36,10 +37,14 @@ pub(super) fn new<E: Experiment>(
     check(&requirements)?;
     requirements.extend(plimsoll_host::requirements(&machine.root));
     let provenance = plimsoll_host::provenance(&machine.root, env!("CARGO_PKG_VERSION"));
-    let typed: Vec<String> = std::env::args_os()
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
-    let (recorded, command_line) = E::recorded(args, &plan, typed);
+    let typed = std::env::args_os();
+    let (recorded, command_line) = match E::keeps_secrets(args) {
+        true => {
+            let words = typed.map(|word| word.to_string_lossy().into_owned());
+            (plan.clone(), words.collect())
+        }
+        false => (E::shown(&plan), command_line::without_secrets(typed)),
+    };
     let run = NewRun {
         experiment: E::NAME,
         workload: E::workload(&recorded),

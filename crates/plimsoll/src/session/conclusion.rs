@@ -1,11 +1,13 @@
 //! What follows from a record, in any format.
 
+use crate::command_line;
 use crate::failure::Failure;
 use crate::tally::tally;
 use plimsoll_experiments::{Experiment, TrialOf};
-use plimsoll_model::{Goal, each_once};
+use plimsoll_model::{Goal, Outcome, Requirement, RunEnd, each_once, shown_urls};
 use plimsoll_record::Record;
 use plimsoll_report::{Document, Format, Look, RecordFacts, Report, render};
+use std::ffi::OsString;
 
 /// The plan of a record, with other goals where some are given.
 ///
@@ -36,6 +38,10 @@ pub(crate) struct Conclusion<'a, E: Experiment> {
     trials: Vec<TrialOf<E>>,
     findings: E::Findings,
     picture: E::Picture,
+    /// These with secrets hidden too, which older versions recorded.
+    command_line: Vec<String>,
+    requirements: Vec<Requirement>,
+    ended: Option<RunEnd>,
 }
 
 impl<E: Experiment> Conclusion<'_, E> {
@@ -49,6 +55,14 @@ impl<E: Experiment> Conclusion<'_, E> {
             picture: E::picture(&plan, &trials),
             plan: E::shown(&plan),
             trials,
+            command_line: command_line::without_secrets(
+                record.command_line().iter().map(OsString::from),
+            ),
+            requirements: record.requirements().iter().map(shown).collect(),
+            ended: record.end().map(|end| match end {
+                RunEnd::Failed(why) => RunEnd::Failed(shown_urls(why)),
+                other => other.clone(),
+            }),
         })
     }
 
@@ -73,15 +87,36 @@ impl<E: Experiment> Conclusion<'_, E> {
             plan: &self.plan,
             seed: E::run(&self.plan).seed,
             provenance: record.provenance(),
-            requirements: record.requirements(),
+            requirements: &self.requirements,
             record: RecordFacts {
                 file: record.path(),
                 created_unix_ms: record.created_unix_ms(),
-                ended: record.end(),
+                ended: self.ended.as_ref(),
                 trials: tally(&self.trials),
-                command_line: record.command_line(),
+                command_line: &self.command_line,
             },
         }
+    }
+}
+
+/// A requirement without secrets of URLs.
+fn shown(requirement: &Requirement) -> Requirement {
+    let outcome = match &requirement.outcome {
+        Outcome::Met { found } => Outcome::Met {
+            found: shown_urls(found),
+        },
+        Outcome::Missed { lost, remedy } => Outcome::Missed {
+            lost: shown_urls(lost),
+            remedy: remedy.clone(),
+        },
+        Outcome::Failed { why, remedy } => Outcome::Failed {
+            why: shown_urls(why),
+            remedy: remedy.clone(),
+        },
+    };
+    Requirement {
+        outcome,
+        ..requirement.clone()
     }
 }
 

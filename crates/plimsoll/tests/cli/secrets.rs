@@ -1,7 +1,7 @@
 //! What a run writes may hold secrets: who may read it, and what of it is left out.
 
 use crate::common::server::Server;
-use crate::common::{Folder, LOUD, short};
+use crate::common::{Ended, Folder, LOUD, has, short, unwrapped};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -13,12 +13,19 @@ fn mode(folder: &Folder, name: &str) -> u32 {
     about.permissions().mode() & 0o777
 }
 
-/// A sweep of a server with a secret header.
-fn sweep(folder: &Folder, server: &Server, more: &str) {
-    let headers = format!("-H 'Authorization: Bearer {SECRET}' -H 'Accept: text/plain'");
-    let url = server.url();
-    let run = format!("--levels 50 --rated 20 -o run.plimsoll {headers} {url} {more}");
-    folder.run(short(&run)).says(0, &[]);
+/// Where a request may have a secret.
+fn secrets(server: &Server) -> String {
+    format!(
+        "{}?key={SECRET} -kH 'X-Customer: {SECRET}' -H 'Accept: text/plain' -d {SECRET}",
+        server.url()
+    )
+}
+
+/// A sweep of a server with secrets.
+fn sweep(folder: &Folder, server: &Server, more: &str) -> Ended {
+    let request = secrets(server);
+    let run = format!("--levels 50 --rated 20 -o run.plimsoll {request} {more}");
+    folder.run(short(&run))
 }
 
 /// Makes a run one that can be resumed.
@@ -54,33 +61,120 @@ fn files_of_a_run_and_its_report_are_for_their_owner_alone() {
     }
 }
 
-#[test]
-fn a_hidden_header_is_not_recorded_and_a_resumed_run_asks_for_it() {
-    let (folder, server) = (Folder::new(), Server::start(OK));
-    sweep(&folder, &server, "");
-    assert!(!holds_the_secret(&folder));
-    interrupt(&folder);
-    let resume = |more: &str| folder.run(format!("sweep --resume run.plimsoll {more}"));
-    let token = format!("-H 'authorization: Bearer {SECRET}'");
-    resume("").says(2, &["Authorization", "-H 'NAME: VALUE'"]);
-    resume("-H 'Cookie: a'").says(2, &["no header Cookie"]);
-    resume(&format!("{token} -H 'Accept: text/html'")).says(2, &["header Accept"]);
-    resume(&format!("--keep-headers {token}")).says(2, &["--keep-headers"]);
-    resume(&token).says(0, &[]);
-    assert!(!holds_the_secret(&folder));
-    let json = folder.run("report run.plimsoll --format json");
-    let headers = &json.json()["plan"]["workload"]["headers"];
-    let shown = serde_json::json!([["Accept", "text/plain"], ["Authorization", "(hidden)"]]);
-    assert_eq!(*headers, shown);
+/// Asserts that nothing that people or programs are shown of a record has the secret.
+fn is_shown_nowhere(folder: &Folder) {
+    let other = folder.path("other.plimsoll");
+    fs::copy(folder.path("run.plimsoll"), other).unwrap();
+    for command in [
+        "report run.plimsoll",
+        "report run.plimsoll --format json",
+        "report run.plimsoll --format csv",
+        "report run.plimsoll --format html",
+        "compare run.plimsoll other.plimsoll",
+        "compare run.plimsoll other.plimsoll --format json",
+        "plan run.plimsoll --peak 100 --format json",
+        "export run.plimsoll --hdr logs",
+        "sweep --resume run.plimsoll",
+        "yield --resume run.plimsoll",
+    ] {
+        let ended = folder.run(command);
+        let shown = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(!shown.contains(SECRET), "{command}: {ended:#?}");
+    }
+    for log in fs::read_dir(folder.path("logs")).unwrap() {
+        let log = fs::read_to_string(log.unwrap().path()).unwrap();
+        assert!(!log.contains(SECRET), "{log}");
+    }
 }
 
 #[test]
-fn headers_are_recorded_when_that_is_asked_for() {
+fn what_may_be_secret_is_neither_recorded_nor_shown_and_a_resumed_run_asks_for_it() {
     let (folder, server) = (Folder::new(), Server::start(OK));
-    sweep(&folder, &server, "--keep-headers");
+    let ended = sweep(&folder, &server, "");
+    let shown = format!("{}{}", ended.says(0, &[]).stdout, ended.stderr);
+    assert!(!shown.contains(SECRET), "{shown}");
+    assert!(!folder.read("run.html").contains(SECRET));
+    assert!(!holds_the_secret(&folder));
+    let json = folder.run("report run.plimsoll --format json").json();
+    let workload = &json["plan"]["workload"];
+    let headers = serde_json::json!([["X-Customer", "(hidden)"], ["Accept", "text/plain"]]);
+    assert_eq!(workload["headers"], headers);
+    assert_eq!(workload["omitted_body_bytes"], 9);
+    let page = unwrapped(&folder.read("run.html"));
+    let command = "--insecure --header &#39;X-Customer: (hidden)&#39;";
+    has(
+        &page,
+        &["?key=(hidden)", command, "--data &#39;(hidden)&#39;"],
+    );
+    interrupt(&folder);
+    let resume = |more: &str| folder.run(format!("sweep --resume run.plimsoll {more}"));
+    let url = format!("{}?key=VALUE", server.url());
+    let flags = format!("with '{url}' -H 'X-Customer: VALUE' -d BODY");
+    resume("").says(2, &[&flags]);
+    is_shown_nowhere(&folder);
+    resume("-H 'Cookie: a'").says(2, &["no header Cookie"]);
+    resume("-H 'Accept: text/html'").says(2, &["header Accept"]);
+    resume("http://elsewhere/").says(2, &["the URL is http://elsewhere/ and was"]);
+    resume(&format!("{url} --keep-secrets")).says(2, &["--keep-secrets"]);
+    folder.write("headers", format!("\nx-customer: {SECRET}\r\n"));
+    folder.write("body", SECRET);
+    let url = format!("{}?key={SECRET}", server.url());
+    resume(&format!("{url} -H @headers -d @body")).says(0, &[]);
+    assert!(!holds_the_secret(&folder));
+}
+
+#[test]
+fn secrets_are_recorded_when_that_is_asked_for_and_hidden_all_the_same() {
+    let (folder, server) = (Folder::new(), Server::start(OK));
+    sweep(&folder, &server, "--keep-secrets").says(0, &[]);
     assert!(holds_the_secret(&folder));
     interrupt(&folder);
     folder.run("sweep --resume run.plimsoll").says(0, &[]);
+    // As older versions did.
+    let url = format!("'http://u:{SECRET}@h/?k={SECRET}'");
+    let failed = format!("UPDATE run SET ended = 'failed', failure = {url}");
+    folder.change("run.plimsoll", &failed);
+    is_shown_nowhere(&folder);
+}
+
+#[test]
+fn messages_have_no_secret() {
+    let folder = Folder::new();
+    folder.write("headers", format!("Accept: */*\n{SECRET}\n"));
+    for (request, words) in [
+        (
+            format!("http://127.0.0.1:1/?k={SECRET}"),
+            "?k=(hidden) cannot be reached",
+        ),
+        (format!("http://me:{SECRET}@h/"), "me:(hidden)@h/"),
+        (format!("http://me:{SECRET}/x@h/"), "me:(hidden)@h/"),
+        (
+            format!("me:{SECRET}@h/?k={SECRET}"),
+            "does not say how to connect",
+        ),
+        (
+            format!("http://h/ -H {SECRET}"),
+            "the text given is not a header",
+        ),
+        (
+            "http://h/ -H @headers".to_owned(),
+            "line 2 of 'headers' is not a header",
+        ),
+        ("http://h/ -H @none".to_owned(), "'none' cannot be read"),
+        (
+            format!("http://127.0.0.1:1/ --node-metrics http://n/?k={SECRET}"),
+            "cannot be reached",
+        ),
+    ] {
+        for command in ["sweep", "yield"] {
+            if command == "yield" && request.contains("--node-metrics") {
+                continue;
+            }
+            let ended = folder.run(format!("{command} {request}"));
+            assert!(ended.stderr.contains(words), "{ended:#?}");
+            assert!(!ended.stderr.contains(SECRET), "{ended:#?}");
+        }
+    }
 }
 
 #[test]

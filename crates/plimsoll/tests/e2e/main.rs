@@ -32,7 +32,7 @@ mod tests;
 // What the samples of `report` name as of their crate.
 use plimsoll_report::{
     CopiesReport, Document, Format, Look, RecordFacts, Report, TrialTally, YieldReport, chart,
-    copies, hide_secrets, render, sweep, yields,
+    copies, render, sweep, yields,
 };
 
 /// Whether this process may do what only root may.

@@ -22,6 +22,7 @@ pub(super) fn plan() -> Plan {
         method: "GET".to_owned(),
         headers: vec![("Authorization".to_owned(), "Bearer abc".to_owned())],
         omitted_headers: Vec::new(),
+        omitted_body_bytes: None,
         body: vec![0, 255, 7],
         connections: 16,
         max_connections: None,

@@ -5,8 +5,8 @@ use crate::capacity::seen_missed;
 use crate::chart::{
     Axis, Bar, Chart, Datum, Height, Panel, Ring, Row, Scale, Series, Shape, Tone, Unit, Width,
 };
-use crate::escape::safe;
 use crate::sentence::capital;
+use plimsoll_model::safe;
 use plimsoll_model::{
     CapacityFinding, ComparedMachine, Comparison, Figure, Findings, Goal, LevelFinding, Measure,
     Picture, Quantile,

@@ -10,12 +10,12 @@ mod thresholds;
 pub use crate::document::Source;
 use crate::document::json::Json;
 use crate::document::{Document, Role, Rows, Table};
-use crate::escape::safe;
 use crate::markup::{El, beginning, el, shortened};
 use crate::number::{self, Written, confidence};
 use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::Ink;
 use charts::Machine;
+use plimsoll_model::safe;
 use plimsoll_model::{
     ComparedMachine, Comparison, ComparisonCaution, Difference, DifferenceVerdict, Findings,
     Measure, NoInterval, NoIntervalCode, Picture, RunToRunFrom, ThresholdDifference, WorkUnit,

@@ -6,11 +6,11 @@ use super::tables::{Scale, capacity_rows, figure};
 use crate::capacity::leading;
 use crate::chart::{Chart, Panel, Width};
 use crate::document::Block;
-use crate::escape::safe;
 use crate::html::{grid, on_demand, part, svg, table};
 use crate::markup::{El, Html, beginning, el};
 use crate::number::{self, Written};
 use crate::table::{Column, ColumnsOf, known};
+use plimsoll_model::safe;
 use plimsoll_model::{
     CapacityStatus, Carried, ComparedCapacity, ComparedMachine, Comparison, FigureUnit, Goal,
     LevelFinding, Measure, WorkOf, WorkUnit,

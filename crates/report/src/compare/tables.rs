@@ -1,8 +1,8 @@
 //! Tables with a column per machine.
 
-use crate::escape::safe;
 use crate::number::{self, Written};
 use crate::table::{Cell, Ink, or_dash};
+use plimsoll_model::safe;
 use plimsoll_model::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, Estimate, Figure, FigureUnit, Goal,
     Measure,

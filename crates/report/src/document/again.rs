@@ -2,12 +2,12 @@
 
 use super::Run;
 use crate::markup::{El, el, shortened};
-use crate::secrets;
+use plimsoll_model::shell_word;
 
 /// The command to run it again. The seed puts what was visited into the same
 /// order, and is named where the command has none.
 pub(super) fn again(run: &Run<'_>) -> Option<El> {
-    let command = without_output(&secrets::hide_in_command(run.record.command_line));
+    let command = without_output(run.record.command_line);
     let seeded = command.iter().any(|word| word.starts_with("--seed"));
     let seed = run.order_of.filter(|_| !seeded).map(|what| {
         let words = format!(
@@ -48,12 +48,8 @@ fn without_output(command: &[String]) -> Vec<String> {
 }
 
 fn shell(command: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
-        true => word.clone(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    };
-    command.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    let words: Vec<String> = command.iter().map(|word| shell_word(word)).collect();
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -75,15 +71,5 @@ mod tests {
         assert_eq!(again("plimsoll sweep -o"), "plimsoll sweep");
         let import = again("plimsoll import -o a.plimsoll a.csv");
         assert_eq!(import, "plimsoll import a.csv -o again.plimsoll");
-    }
-
-    #[test]
-    fn a_command_can_be_pasted_into_a_shell() {
-        let words = ["plimsoll", "sweep", "--goal", "p99<10ms", "it's", ""];
-        let words = words.map(str::to_owned);
-        assert_eq!(
-            shell(&words),
-            r"plimsoll sweep --goal 'p99<10ms' 'it'\''s' ''"
-        );
     }
 }

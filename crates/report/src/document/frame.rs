@@ -4,11 +4,10 @@
 use super::run::Run;
 use super::tally::{TrialTally, reason};
 use super::{Fact, Facts};
-use crate::escape::safe;
 use crate::number::{counted, pct};
 use crate::sentence::{Sentence, words_of};
 use crate::table::Ink;
-use plimsoll_model::{Outcome, Provenance, Requirement, RunEnd};
+use plimsoll_model::{Outcome, Provenance, Requirement, RunEnd, safe, shell_word};
 
 const QUIETER: &str = "Run it again when the machine is quieter, or allow more with --max-slip, \
                        --max-steal or --max-other.";
@@ -26,7 +25,7 @@ pub(super) fn ended(run: &Run<'_>) -> Option<Sentence> {
         None => "The record has no end: the run was killed or is still running.".to_owned(),
     };
     let resume = words_of(run.resume, |command| {
-        let file = safe(&run.record.file.to_string_lossy());
+        let file = shell_word(&run.record.file.to_string_lossy());
         format!(" Resume it with: plimsoll {command} --resume {file}")
     });
     Some(Ink::Yellow.says(text + &resume))

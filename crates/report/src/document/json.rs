@@ -1,8 +1,7 @@
 //! The form for programs; `docs/schema` has its contracts.
 
 use super::run::Report;
-use crate::escape::is_unsafe;
-use plimsoll_model::{Provenance, Requirement, RunEnd};
+use plimsoll_model::{Provenance, Requirement, RunEnd, safe_json};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -74,7 +73,7 @@ impl<'a> Json<'a> {
                 true => serde_json::to_string_pretty(&envelope)?,
                 false => serde_json::to_string(&envelope)?,
             };
-            Ok(escape(&json))
+            Ok(safe_json(&json))
         }))
     }
 
@@ -118,19 +117,4 @@ impl<'a> Json<'a> {
     pub(super) fn compact(&self) -> serde_json::Result<String> {
         (self.0)(false)
     }
-}
-
-/// JSON may carry characters that drive a terminal (RFC 8259 asks for escapes
-/// below U+0020 only); they stand within strings, where an escape says the
-/// same.
-fn escape(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if is_unsafe(c) && c != '\n' {
-            out += &format!("\\u{:04x}", u32::from(c));
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }

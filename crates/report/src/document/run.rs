@@ -1,7 +1,6 @@
 //! The run that a document is of.
 
 use super::tally::TrialTally;
-use crate::secrets;
 use plimsoll_model::{
     CopiesFindings, CopiesPlan, CopiesWorkload, Findings, ImportedTable, Plan, Provenance,
     Requirement, RunEnd, Workload,
@@ -34,6 +33,7 @@ pub struct RecordFacts<'a> {
     pub ended: Option<&'a RunEnd>,
     /// How many trials there are, of all phases, and how many are invalid.
     pub trials: TrialTally,
+    /// With secrets hidden; empty if it cannot be shown.
     pub command_line: &'a [String],
 }
 
@@ -108,7 +108,7 @@ pub struct Source<'a> {
 
 impl Source<'_> {
     pub(crate) fn workload(&self) -> String {
-        secrets::hide(self.plan).workload.to_string()
+        self.plan.workload.to_string()
     }
 
     pub(crate) fn file(&self) -> String {

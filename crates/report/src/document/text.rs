@@ -4,9 +4,9 @@
 //! wanted to know last: the answers, and where the record is.
 
 use super::{Block, Document, Fact, Facts, Look, Role, Rows, Table, frame};
-use crate::escape::safe;
 use crate::sentence::Sentence;
 use crate::table::{Ink, Paint, grid, hang, render, shown, wrap};
+use plimsoll_model::safe;
 use std::borrow::Borrow;
 
 /// Longer lines are hard to read; tables may be wider.

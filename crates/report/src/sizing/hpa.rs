@@ -2,11 +2,11 @@
 
 use super::{PlanReport, consumers, cpu_use, doubt};
 use crate::capacity::note_sentence;
-use crate::escape::safe;
 use crate::number::{self, Written, per_second};
 use crate::sentence::{words_if, words_of};
 use crate::table::wrap;
 use crate::{doubts, method};
+use plimsoll_model::safe;
 use plimsoll_model::{
     CapacityNote, Carried, CpuCapacity, CpuGauge, CpuLimit, Estimate, HPA_TOLERANCE, HpaBehavior,
     HpaTarget, PlannedFrom,

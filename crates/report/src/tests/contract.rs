@@ -200,7 +200,13 @@ fn walk(v: &Value, is_part: bool, see: &mut dyn FnMut(&Map<String, Value>, bool)
 #[test]
 fn every_object_is_closed_whole_and_described() {
     // Left out where a run has none.
-    const OPTIONAL: [&str; 4] = ["headrooms_share", "max_connections", "pace", "step"];
+    const OPTIONAL: [&str; 5] = [
+        "headrooms_share",
+        "max_connections",
+        "omitted_body_bytes",
+        "pace",
+        "step",
+    ];
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
     let mut objects = 0;
     for file in std::fs::read_dir(folder).unwrap() {
@@ -244,7 +250,8 @@ fn every_object_is_closed_whole_and_described() {
 fn secrets_are_in_no_output() {
     let mut sample = sweep();
     if let Workload::Http(http) = &mut sample.plan.workload {
-        http.url = "http://me:swordfish@localhost/".to_owned();
+        http.url = "http://me:swordfish@localhost/?key=swordfish".to_owned();
+        http.body = b"swordfish".to_vec();
         http.headers
             .push(("X-Api-Key".to_owned(), "swordfish".to_owned()));
         // Shown like one whose value is in the record.
@@ -257,6 +264,8 @@ fn secrets_are_in_no_output() {
     }
     assert_eq!(json.matches("\"(hidden)\"").count(), 3);
     has_not(&json, "omitted_headers");
+    assert_eq!(sample.json()["plan"]["workload"]["body"], json!([]));
+    assert_eq!(sample.json()["plan"]["workload"]["omitted_body_bytes"], 9);
     has(&json, &["*/*"]);
 }
 

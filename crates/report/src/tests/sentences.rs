@@ -557,7 +557,7 @@ fn nothing_from_outside_reaches_the_terminal_as_it_is() {
     ];
     for output in outputs {
         let left = output.replace("\r\n", "").replace('\n', "");
-        assert!(!left.contains(crate::escape::is_unsafe), "{output:?}");
+        assert!(!left.contains(plimsoll_model::is_unsafe), "{output:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The syntax of guards: `run-delay<30%`, `http URL p99<10ms`.
 
 use plimsoll_host::Pid;
-use plimsoll_model::{Share, parse_duration};
+use plimsoll_model::{Share, parse_duration, shown_url};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -80,8 +80,8 @@ impl GuardSpec {
             GuardSpec::Http {
                 url, percentile, ..
             } => match percentile {
-                Percentile::P50 => format!("p50_ms of {url}"),
-                Percentile::P99 => format!("p99_ms of {url}"),
+                Percentile::P50 => format!("p50_ms of {}", shown_url(url)),
+                Percentile::P99 => format!("p99_ms of {}", shown_url(url)),
             },
             GuardSpec::Prometheus { expression, .. } => expression.clone(),
         }
@@ -227,6 +227,11 @@ mod tests {
             ("psi", "psi_cpu_pct", 20.0),
             ("psi<7.5% cgroup x", "psi_cpu_pct of cgroup x", 7.5),
             ("http http://a:1/x p99<10ms", "p99_ms of http://a:1/x", 10.0),
+            (
+                "http http://a/?k=v p50<1ms",
+                "p50_ms of http://a/?k=(hidden)",
+                1.0,
+            ),
             (
                 "prometheus http://p:9090/ max(a) < bool 2 < 0.5",
                 "max(a) < bool 2",

@@ -2,7 +2,7 @@
 //! same settings.
 
 use super::{CompareError, Run};
-use plimsoll_model::{HttpService, WorkUnit, Workload};
+use plimsoll_model::{HIDDEN, HttpService, WorkUnit, Workload, shown_url};
 
 pub(super) fn workload(first: &Run, other: &Run) -> Result<(), CompareError> {
     match difference(&first.workload, &other.workload) {
@@ -84,14 +84,18 @@ fn kind(workload: &Workload) -> &'static str {
 
 /// The host is the subject of the comparison.
 fn request_difference(a: &HttpService, b: &HttpService) -> Option<String> {
-    let (scheme_a, path_a) = parts(&a.url);
-    let (scheme_b, path_b) = parts(&b.url);
+    let (url_a, url_b) = match [a, b].iter().any(|http| http.url.contains(HIDDEN)) {
+        true => (shown_url(&a.url), shown_url(&b.url)),
+        false => (a.url.clone(), b.url.clone()),
+    };
+    let (scheme_a, path_a) = parts(&url_a);
+    let (scheme_b, path_b) = parts(&url_b);
     let differs = [
         ("http and https", scheme_a != scheme_b),
         ("another path", path_a != path_b),
         ("another method", a.method != b.method),
         ("other headers", !have_same_headers(a, b)),
-        ("another body", a.body != b.body),
+        ("another body", !have_same_body(a, b)),
         (
             "another expected status",
             a.expected_status != b.expected_status,
@@ -104,7 +108,11 @@ fn request_difference(a: &HttpService, b: &HttpService) -> Option<String> {
 /// Values are compared where both records hold them.
 fn have_same_headers(a: &HttpService, b: &HttpService) -> bool {
     let omitted = |name: &str| {
-        let mut names = a.omitted_headers.iter().chain(&b.omitted_headers);
+        let given = a.headers.iter().chain(&b.headers);
+        let hidden = given
+            .filter(|(_, value)| value == HIDDEN)
+            .map(|(name, _)| name);
+        let mut names = hidden.chain(&a.omitted_headers).chain(&b.omitted_headers);
         names.any(|other| other.eq_ignore_ascii_case(name))
     };
     let known = |http: &HttpService| {
@@ -119,6 +127,12 @@ fn have_same_headers(a: &HttpService, b: &HttpService) -> bool {
         all
     };
     known(a) == known(b)
+}
+
+/// The bodies are compared where both records hold them, and else their lengths.
+fn have_same_body(a: &HttpService, b: &HttpService) -> bool {
+    let is_known = a.omitted_body_bytes.or(b.omitted_body_bytes).is_none();
+    a.body_bytes() == b.body_bytes() && (!is_known || a.body == b.body)
 }
 
 /// Host and port of an address, with what precedes them.

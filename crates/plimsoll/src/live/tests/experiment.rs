@@ -7,9 +7,10 @@ use clap::{Args, FromArgMatches};
 use plimsoll_control::{Gate, Journals};
 use plimsoll_engine::{Next, Planner};
 use plimsoll_experiments::lateness::WakeUps;
+use plimsoll_experiments::sweep::Sweep;
 use plimsoll_experiments::{Experiment, Machine, TrialOf};
 use plimsoll_host::Root;
-use plimsoll_model::{Trial, TrialSetting};
+use plimsoll_model::{HttpService, Plan, Trial, TrialSetting, Workload};
 use std::path::Path;
 use std::time::Duration;
 
@@ -53,4 +54,15 @@ fn lateness_is_drawn_with_its_own_charts_and_words() {
     let mut few = Trial::begun(last.spec, 0);
     few.work.count(Duration::from_micros(60));
     assert_eq!(planner.summarize(&few).measured, "");
+}
+
+#[test]
+fn secrets_of_a_request_are_not_drawn() {
+    let url = "http://h/?key=swordfish";
+    let http = HttpService::get(url, 1, Duration::from_secs(1));
+    let plan = Plan::blank(Workload::Http(http));
+    let output = Output::new(ColorChoice::Never, true);
+    let state = crate::live::state::<Sweep>(&plan, Path::new("x"), &[], &output);
+    let shown = screen(&state, 120, 40);
+    assert!(shown.contains("GET http://h/?key=(hidden)"), "{shown}");
 }

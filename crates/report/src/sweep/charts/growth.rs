@@ -5,10 +5,10 @@ use crate::chart::{
     At, Axis, Bar, Chart, Datum, Mark, MarkKind, Panel, Row, RowStyle, Scale, Series, Shape, Tone,
     Unit,
 };
-use crate::escape::safe;
 use crate::number::{self, Written, per_second};
 use crate::table::{Column, ColumnsOf};
 use plimsoll_model::HintFinding;
+use plimsoll_model::safe;
 
 const MOST_SHOWN: usize = 8;
 

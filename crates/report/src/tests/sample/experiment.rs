@@ -2,7 +2,7 @@
 
 use super::{Sample, picture};
 use crate::yields::YieldPicture;
-use crate::{CopiesReport, Document, Report, YieldReport, hide_secrets};
+use crate::{CopiesReport, Document, Report, YieldReport};
 use plimsoll_model::{
     CopiesFindings, CopiesPlan, Findings, Picture, Plan, RunPlan, TrialPicture, YieldFindings,
     YieldPlan,
@@ -42,7 +42,7 @@ impl Experiment for Plan {
     }
 
     fn without_secrets(&self) -> Plan {
-        hide_secrets(self)
+        Plan::without_secrets(self)
     }
 
     fn picture(sample: &Sample) -> Picture {
@@ -100,7 +100,7 @@ impl Experiment for YieldPlan {
 
     fn without_secrets(&self) -> YieldPlan {
         YieldPlan {
-            load: hide_secrets(&self.load),
+            load: self.load.without_secrets(),
             ..self.clone()
         }
     }

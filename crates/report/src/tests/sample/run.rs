@@ -52,6 +52,7 @@ pub(crate) fn http() -> Workload {
             ("Authorization".to_owned(), "Bearer 12345".to_owned()),
         ],
         omitted_headers: vec![],
+        omitted_body_bytes: None,
         body: vec![],
         connections: 16,
         max_connections: None,
