@@ -10,6 +10,7 @@
 mod tests;
 
 use crate::{Action, Decision, Law, Reason, Sample, State};
+use plimsoll_model::safe_json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +40,7 @@ impl Entry {
     /// # Errors
     /// Those of `serde_json`; no entry is known to cause one.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string(self)
+        serde_json::to_string(self).map(|json| safe_json(&json))
     }
 }
 

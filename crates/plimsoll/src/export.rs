@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::registry;
 use clap::Args;
 use plimsoll_experiments::LoadLine;
-use plimsoll_model::Workload;
+use plimsoll_model::{Workload, safe};
 use plimsoll_record::{Record, export_hdr};
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
         )));
     }
     for path in written {
-        output.print(&format!("{}\n", path.display()))?;
+        output.print(&(safe(&path.to_string_lossy()) + "\n"))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Errors as one sentence and an exit code.
 
+use crate::output::note;
 use plimsoll_engine::RunError;
 use plimsoll_host::HostError;
 use plimsoll_load::LoadError;
@@ -17,6 +18,8 @@ pub(crate) enum Failure {
     Run(String),
     /// The user stopped the run: exit code 130, as shells expect after Ctrl-C.
     Interrupted(String),
+    /// One of these, and a sentence after its own.
+    With(Box<Failure>, String),
     /// A command that was run for the user has ended with this code: no message.
     Command(u8),
     /// The reader of our output is gone, as with `head`: no message, exit code 0.
@@ -45,19 +48,17 @@ impl Failure {
             Failure::Mistake(_) => ExitCode::from(2),
             Failure::Run(_) => ExitCode::from(1),
             Failure::Interrupted(_) => ExitCode::from(Failure::INTERRUPTED),
+            Failure::With(failure, _) => failure.exit_code(),
             Failure::Command(code) => ExitCode::from(*code),
             Failure::OutputClosed => ExitCode::SUCCESS,
         }
     }
 
     /// The same failure, with another sentence on a line of its own.
-    pub(crate) fn with(self, more: &str) -> Failure {
-        let and = |sentence: String| format!("{sentence}\nplimsoll: {more}");
+    pub(crate) fn with(self, more: impl Into<String>) -> Failure {
         match self {
-            Failure::Mistake(s) => Failure::Mistake(and(s)),
-            Failure::Run(s) => Failure::Run(and(s)),
-            Failure::Interrupted(s) => Failure::Interrupted(and(s)),
             Failure::Command(_) | Failure::OutputClosed => self,
+            failure => Failure::With(Box::new(failure), more.into()),
         }
     }
 
@@ -68,10 +69,26 @@ impl Failure {
         }
     }
 
+    /// What went wrong, without what was added.
     pub(crate) fn sentence(&self) -> Option<&str> {
         match self {
             Failure::Mistake(s) | Failure::Run(s) | Failure::Interrupted(s) => Some(s),
+            Failure::With(failure, _) => failure.sentence(),
             Failure::Command(_) | Failure::OutputClosed => None,
+        }
+    }
+
+    /// Prints its sentences, a line each.
+    pub(crate) fn print(&self) {
+        match self {
+            Failure::Mistake(s) | Failure::Run(s) | Failure::Interrupted(s) => {
+                note(&format!("plimsoll: {s}"));
+            }
+            Failure::With(failure, more) => {
+                failure.print();
+                note(&format!("plimsoll: {more}"));
+            }
+            Failure::Command(_) | Failure::OutputClosed => {}
         }
     }
 }

@@ -2,11 +2,15 @@
 //! headings, examples and exit codes.
 
 use crate::args::Cli;
+use crate::failure::Failure;
 use crate::registry::EXPERIMENTS;
 use crate::shell::EXIT_STATUS_BEGINS;
-use clap::{Arg, Command, CommandFactory};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Command, CommandFactory};
 use plimsoll_experiments::HelpPage;
 use plimsoll_experiments::args::FOR_A_SERVER;
+use plimsoll_model::safe;
+use std::ffi::OsString;
 
 /// What `plimsoll` alone says.
 pub(crate) const FIRST_STEPS: &str = "\
@@ -54,6 +58,27 @@ const FRAME_SHORT: [(&str, &str); 3] = [
 ];
 
 type Heading = (&'static str, &'static [&'static str]);
+
+/// What was typed, which need not be UTF-8; clap reports any other mistake and ends the program.
+pub(crate) fn parsed(words: &[OsString]) -> Result<ArgMatches, Failure> {
+    let parse = |words: &[OsString]| command().try_get_matches_from(words);
+    let not_utf8 = words.iter().find(|word| word.to_str().is_none());
+    parse(words).map_err(|error| match (error.kind(), not_utf8) {
+        (ErrorKind::InvalidUtf8, Some(word)) => Failure::Mistake(format!(
+            "the argument '{}' is not UTF-8, which only names of files and the command of side \
+             may be without; write it in UTF-8",
+            word.to_string_lossy().escape_debug()
+        )),
+        _ => {
+            // A message quotes words, and `*` may have made them of names that others chose.
+            let words = words
+                .iter()
+                .map(|word| safe(&word.to_string_lossy()).into());
+            let printable: Vec<OsString> = words.collect();
+            parse(&printable).err().unwrap_or(error).exit()
+        }
+    })
+}
 
 /// The command line as it is parsed, completed and documented.
 pub(crate) fn command() -> Command {

@@ -2,12 +2,12 @@
 //! never start it so. `/proc/.../exe` is this very program, even where another has
 //! been installed in its place since.
 
+use crate::output::note;
 use plimsoll_control::{Gate, NotPassed, pass_gate};
 use plimsoll_load::hash::burn::burn;
 use plimsoll_load::open_files;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 
@@ -49,7 +49,7 @@ fn run_gate(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let not_passed = pass_gate(args);
     // The process that made the group reports that it is gone.
     if !matches!(not_passed, NotPassed::Outside { .. }) {
-        let _ = writeln!(std::io::stderr(), "plimsoll: {not_passed}");
+        note(&format!("plimsoll: {not_passed}"));
     }
     ExitCode::from(not_passed.code())
 }

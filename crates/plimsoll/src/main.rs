@@ -32,7 +32,6 @@ mod tally;
 mod terminal;
 
 use args::{Cli, Command, CommonArgs};
-use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 use failure::Failure;
 use plimsoll_load::open_files;
@@ -53,31 +52,14 @@ fn main() -> ExitCode {
     if let Some(code) = helper::run_if_asked() {
         return code;
     }
-    match parse().and_then(|matches| run(&matches)) {
+    let typed = shim::arguments(std::env::args_os());
+    match help::parsed(&typed).and_then(|matches| run(&matches)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if let Some(sentence) = failure.sentence() {
-                // No other channel is left if this fails too.
-                let _ = writeln!(std::io::stderr(), "plimsoll: {sentence}");
-            }
+            failure.print();
             failure.exit_code()
         }
     }
-}
-
-/// The arguments as they were typed, which need not be UTF-8.
-fn parse() -> Result<ArgMatches, Failure> {
-    let typed = shim::arguments(std::env::args_os());
-    let not_utf8 = typed.iter().find(|argument| argument.to_str().is_none());
-    let not_utf8 = not_utf8.map(|argument| argument.to_string_lossy().escape_debug().to_string());
-    let parsed = help::command().try_get_matches_from(typed);
-    parsed.map_err(|error| match (error.kind(), not_utf8) {
-        (ErrorKind::InvalidUtf8, Some(argument)) => Failure::Mistake(format!(
-            "the argument '{argument}' is not UTF-8, which only names of files and the command \
-             of side may be without; write it in UTF-8"
-        )),
-        _ => error.exit(),
-    })
 }
 
 fn run(matches: &ArgMatches) -> Result<(), Failure> {

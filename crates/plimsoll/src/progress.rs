@@ -1,10 +1,10 @@
 //! Progress without a live view, on standard error: lines, or a bar for the
 //! self-test on a terminal.
 
+use crate::output::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_engine::{Ended, Observer, Progress, Started};
-use plimsoll_model::{Phase, Second, human_duration, human_minutes};
-use std::io::Write;
+use plimsoll_model::{Phase, Second, human_duration, human_minutes, safe};
 
 pub(crate) fn bar(on_terminal: bool) -> Box<dyn Observer> {
     if on_terminal {
@@ -42,7 +42,8 @@ impl Bar {
 
     fn show(&self, now: &str) {
         let now = if now.is_empty() { &self.last } else { now };
-        self.bar.set_message(format!("{}  {now}", self.trial));
+        self.bar
+            .set_message(safe(&format!("{}  {now}", self.trial)));
     }
 }
 
@@ -90,8 +91,7 @@ impl Observer for Lines {
     }
 
     fn trial_ended(&mut self, trial: &Ended) {
-        // The run goes on when standard error is closed.
-        let _ = writeln!(std::io::stderr(), "{}: {}", self.place, outcome(trial));
+        note(&format!("{}: {}", self.place, outcome(trial)));
     }
 }
 

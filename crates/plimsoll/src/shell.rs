@@ -6,6 +6,7 @@ use crate::output::Output;
 use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use plimsoll_model::safe;
 use std::path::{Path, PathBuf};
 
 const COMPLETIONS_HELP: &str = "\
@@ -104,7 +105,7 @@ fn write_all(command: &Command, dir: &Path, output: &Output) -> Result<(), Failu
                 "{shown} cannot be written: {e}; choose another directory with --dir"
             ))
         })?;
-        output.print(&format!("{}\n", path.display()))?;
+        output.print(&(safe(&path.to_string_lossy()) + "\n"))?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Errors of run files, each a sentence with a remedy.
 
 use crate::untrusted;
+use plimsoll_model::safe;
 use rusqlite::{ErrorCode, ffi};
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
@@ -18,7 +19,7 @@ impl<P: AsRef<Path> + ?Sized> From<&P> for PrintablePath {
 
 impl fmt::Display for PrintablePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&escaped(&self.0.to_string_lossy()))
+        f.write_str(&safe(&self.0.to_string_lossy()))
     }
 }
 
@@ -220,20 +221,9 @@ fn first_line(message: &str) -> String {
     const LONGEST: usize = 120;
     let line = message.lines().next().unwrap_or_default();
     match line.char_indices().nth(LONGEST) {
-        Some((end, _)) => escaped(&line[..end]) + "...",
-        None => escaped(line),
+        Some((end, _)) => safe(&line[..end]) + "...",
+        None => safe(line),
     }
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match c.is_control() {
-            true => out.extend(c.escape_unicode()),
-            false => out.push(c),
-        }
-    }
-    out
 }
 
 fn disk_full(path: &PrintablePath, kept: u64) -> String {

@@ -1,7 +1,7 @@
 //! Tables of right-aligned columns that fit a width.
 
 use crate::number::{MISSING, Written, estimate_us};
-use plimsoll_model::Estimate;
+use plimsoll_model::{Estimate, safe};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ink {
@@ -62,9 +62,10 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// With text that is safe in a terminal, wherever it comes from.
     pub fn new(ink: Ink, text: impl Into<String>) -> Cell {
         Cell {
-            text: text.into(),
+            text: safe(&text.into()),
             ink,
         }
     }

@@ -2,8 +2,8 @@
 //! bounded time.
 
 use crate::args::FuzzArgs;
-use crate::error::XtaskError;
 use crate::cargo;
+use crate::error::XtaskError;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -63,19 +63,21 @@ pub(super) fn new<E: Experiment>(
 /// # Errors
 /// The run cannot start without one of them.
 fn check(requirements: &[Requirement]) -> Result<(), Failure> {
-    let mut fatal = Vec::new();
+    let mut fatal: Option<Failure> = None;
     for requirement in requirements {
         match &requirement.outcome {
             Outcome::Met { found } => note(&format!("found: {found}")),
             Outcome::Missed { lost, remedy } => note(&format!("note: {lost}; {remedy}")),
-            Outcome::Failed { why, remedy } => fatal.push(format!("{why}; {remedy}")),
+            Outcome::Failed { why, remedy } => {
+                let sentence = format!("{why}; {remedy}");
+                fatal = Some(match fatal {
+                    Some(failure) => failure.with(sentence),
+                    None => Failure::Mistake(sentence),
+                });
+            }
         }
     }
-    if fatal.is_empty() {
-        Ok(())
-    } else {
-        Err(Failure::Mistake(fatal.join("\n")))
-    }
+    fatal.map_or(Ok(()), Err)
 }
 
 /// `plimsoll-runs/<time>-<experiment>.plimsoll`, in UTC.

@@ -10,7 +10,7 @@ use crate::page_file;
 use crate::tally::tally;
 use plimsoll_engine::Outcome;
 use plimsoll_experiments::{Experiment, TrialOf};
-use plimsoll_model::{Phase, RunEnd, Trial, counted};
+use plimsoll_model::{Phase, RunEnd, Trial, counted, shell_word};
 use plimsoll_record::Record;
 use plimsoll_report::{Format, reason};
 
@@ -44,7 +44,11 @@ pub(super) fn finish<E: Experiment>(
     };
     let was_stopped = matches!(failure, Failure::Interrupted(_));
     let flags = E::flags_to_resume(&record.plan()?);
-    let mut command = Some(format!("plimsoll {} --resume {path}{flags}", E::NAME));
+    let mut command = Some(format!(
+        "plimsoll {} --resume {}{flags}",
+        E::NAME,
+        shell_word(&path)
+    ));
     if was_stopped && !trials.is_empty() {
         let format = frame.format.into();
         show::<E>(record, format, !frame.no_html, output)?;
@@ -52,7 +56,7 @@ pub(super) fn finish<E: Experiment>(
         command = command.filter(|_| format != Format::Text || !flags.is_empty());
     }
     let next = next_step(trials, was_stopped, &path, command.as_deref());
-    Err(failure.with(&next))
+    Err(failure.with(next))
 }
 
 /// Prints the findings of a record, and writes the page with charts next to it:

@@ -11,6 +11,7 @@ mod auto;
 mod common;
 mod compare_plan;
 mod copies;
+mod hostile;
 mod html;
 mod import;
 mod intake;

@@ -1,6 +1,7 @@
 //! What was drawn: rows of characters with their colours.
 
 use crate::table::{Ink, Paint};
+use plimsoll_model::safe;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cell {
@@ -38,7 +39,7 @@ impl Picture {
         let Some(cells) = self.rows.get_mut(row) else {
             return;
         };
-        for (cell, symbol) in cells.iter_mut().skip(column).zip(text.chars()) {
+        for (cell, symbol) in cells.iter_mut().skip(column).zip(safe(text).chars()) {
             *cell = Cell { symbol, ink };
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::number::MISSING;
 use crate::table;
-use plimsoll_model::Estimate;
+use plimsoll_model::{Estimate, safe};
 
 pub(crate) use Field::{Interval, Number, Text};
 
@@ -93,10 +93,12 @@ fn line(fields: impl Iterator<Item = String>) -> String {
 }
 
 fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\r', '\n']) {
+    // Somebody may look at it in a terminal.
+    let field = &safe(field);
+    if field.contains([',', '"']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
-        field.to_owned()
+        field.clone()
     }
 }
 
@@ -116,7 +118,8 @@ mod tests {
             ("plain", "plain"),
             ("a,b", "\"a,b\""),
             ("say \"hi\"", "\"say \"\"hi\"\"\""),
-            ("two\nlines", "\"two\nlines\""),
+            ("two\nlines", "two\\u{a}lines"),
+            ("\u{1b}[2J,\u{9b}", "\"\\u{1b}[2J,\\u{9b}\""),
         ] {
             assert_eq!(quoted(given), written);
         }

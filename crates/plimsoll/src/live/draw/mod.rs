@@ -8,7 +8,7 @@ mod strip;
 mod trials;
 
 use super::state::{Group, State};
-use plimsoll_model::human_minutes;
+use plimsoll_model::{human_minutes, safe};
 use plimsoll_report::Ink;
 use plimsoll_report::chart::Charset;
 use ratatui::Frame;
@@ -200,13 +200,14 @@ fn keys(state: &State, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// Writes into the first row of an area, from a column to its end.
+/// Writes into the first row of an area, from a column to its end: all text of the view
+/// but that of charts.
 fn put(buffer: &mut Buffer, area: Rect, from: u16, text: &str, ink: Ink) {
     if area.height == 0 || from >= area.width {
         return;
     }
     let room = usize::from(area.width - from);
-    buffer.set_stringn(area.x + from, area.y, text, room, style(ink));
+    buffer.set_stringn(area.x + from, area.y, safe(text), room, style(ink));
 }
 
 fn style(ink: Ink) -> Style {

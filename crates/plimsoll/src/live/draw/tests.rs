@@ -193,6 +193,27 @@ fn a_letter_is_all_that_ascii_needs() {
 }
 
 #[test]
+fn names_from_outside_do_not_drive_the_terminal() {
+    let hostile = "a\u{1b}[2J\u{9b}2J\u{202e}\u{200b}\n";
+    let mut state = under_way();
+    hostile.clone_into(&mut state.about.workload);
+    hostile.clone_into(&mut state.about.record);
+    state.about.limit_us = Some((10_000.0, hostile.to_owned()));
+    for stage in &mut state.about.stages {
+        hostile.clone_into(&mut stage.words);
+    }
+    let mut ended = done(LEVELS, 8_000.0, true);
+    hostile.clone_into(&mut ended.what);
+    state.fold(Event::Ended(ended), Duration::from_secs(41));
+    for (width, height) in [(40, 10), (120, 40)] {
+        let shown = screen(&state, width, height);
+        assert!(shown.contains("a\\u{1b}[2J"), "{shown}");
+        let line = shown.replace('\n', "");
+        assert!(!line.contains(plimsoll_model::is_unsafe), "{shown:?}");
+    }
+}
+
+#[test]
 fn without_colours_there_are_none() {
     let colours = |state: &State| {
         let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
