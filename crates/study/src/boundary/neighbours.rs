@@ -7,7 +7,7 @@ use crate::logistic::{Count, Line, fit};
 use crate::serial::long_run_variance;
 use crate::theil_sen;
 use plimsoll_model::Estimate;
-use statrs::distribution::{ContinuousCDF, Gamma, Normal, StudentsT};
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 const ROUGH: usize = 199;
 /// The confidence that intervals are read at in order to hold the truth as often
@@ -152,8 +152,8 @@ impl Neighbours {
         let resampled = bootstrap::estimate_at(READ_AT, rate, replicates, n);
         // Few trials agree by chance more often than resampling them shows: the
         // wider of two intervals is used.
-        let (Some((low, high)), Some((least_below, least_above))) =
-            (resampled.interval(), self.least_reach(rate, slope))
+        let (Some((low, high)), Some(least)) =
+            (resampled.interval(), self.least_width(rate, slope))
         else {
             return resampled;
         };
@@ -162,30 +162,22 @@ impl Neighbours {
         let wider = long_run_variance(&residuals).sqrt();
         // As far as resampled rates lie above this one, this one may lie above the truth (the
         // basic bootstrap: Davison and Hinkley, "Bootstrap Methods", 1997, section 5.2).
-        // The quantiles themselves would turn the skew of rare bursts round.
-        let below = (high / rate).ln().max(least_below) * wider;
-        let above = (rate / low).ln().max(least_above) * wider;
+        // The quantiles themselves would turn the skew round: slow requests come in bursts, and
+        // few bursts are likelier too few than too many.
+        let below = (high / rate).ln().max(least) * wider;
+        let above = (rate / low).ln().max(least) * wider;
         Estimate::within(rate, rate * (-below).exp(), rate * above.exp())
     }
 
-    /// How far the interval reaches below and above the rate at least, as logarithms.
-    ///
-    /// Slow requests come in bursts, so the share of them is skewed: few bursts are likelier
-    /// too few than too many. It is taken to follow a gamma distribution (as the sums of
-    /// Fay and Feuer, Statistics in Medicine 16, 1997) with the line's standard error at its
-    /// root, and both ends are widened by Student's t, because that error is estimated.
-    fn least_reach(&self, rate: f64, slope: f64) -> Option<(f64, f64)> {
+    /// Half the width, of the rate's logarithm, by the line's standard error at
+    /// its root and Student's t.
+    fn least_width(&self, rate: f64, slope: f64) -> Option<f64> {
         let line = self.crossing((rate, slope));
         let root = (rate / self.reference).ln();
         let (error, free) = line.root_error(root, &self.counts())?;
-        let (few, many) = ((1.0 - READ_AT) / 2.0, (1.0 + READ_AT) / 2.0);
-        let t = StudentsT::new(0.0, 1.0, free).ok()?.inverse_cdf(many);
-        let wider = t / Normal::standard().inverse_cdf(many);
-        let bursts = (slope * error).powi(-2);
-        let share = Gamma::new(bursts, bursts).ok()?;
-        let reach = |quantile: f64| wider * share.inverse_cdf(quantile).ln().abs() / slope;
+        let t = StudentsT::new(0.0, 1.0, free).ok()?;
         // Wider than this, it only says that nothing is known.
-        Some((reach(few).min(1.0), reach(many).min(1.0)))
+        Some((t.inverse_cdf((1.0 + READ_AT) / 2.0) * error).min(1.0))
     }
 }
 
