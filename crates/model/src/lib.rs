@@ -92,7 +92,9 @@ pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
 pub use requirement::{Outcome, Requirement};
 pub use safe::{is_unsafe, safe, safe_json, shell_word};
 pub use secrets::{HIDDEN, is_shown_header, shown_url, shown_urls};
-pub use selftest::{KnownAnswer, Selftest, SelftestAnswer, SelftestNote, SelftestVerdict};
+pub use selftest::{
+    KnownAnswer, Selftest, SelftestAnswer, SelftestNote, SelftestRepeat, SelftestVerdict,
+};
 pub use sideload::{
     Arm, ArmError, BesideRate, Budget, BudgetError, Job, JobHeld, JobWork, MissingArm,
     SideloadPlan, YieldOutcome, YieldPlan, YieldSetting, YieldTrial,

@@ -1,6 +1,6 @@
 //! What a run against services of known behaviour came to.
 
-use crate::{CapacityNote, Estimate, Goal, Invalid};
+use crate::{CapacityNote, Difference, Estimate, Goal, Invalid};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,6 +13,18 @@ pub struct Selftest {
     pub took_s: f64,
     /// One per service.
     pub answers: Vec<SelftestAnswer>,
+    /// A/A: the service that was measured twice.
+    pub repeat: SelftestRepeat,
+}
+
+/// A service that was measured twice, compared as `compare` does with a run of each.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SelftestRepeat {
+    /// The second time against the first.
+    pub difference: Difference,
+    /// Missed where `compare` calls the two different; not measured where it has no
+    /// interval; too wide where one of the two answers is.
+    pub verdict: SelftestVerdict,
 }
 
 /// One service, its truth, and what was measured.
@@ -175,7 +187,8 @@ impl Selftest {
     }
 
     pub fn is_passed(&self) -> bool {
-        self.recovered() == self.answers.len()
+        let repeated = self.repeat.verdict == SelftestVerdict::Recovered;
+        repeated && self.recovered() == self.answers.len()
     }
 
     /// How far the worst answer is from its truth, in percent of it, upwards or

@@ -8,10 +8,12 @@
 //! CPU use is not tested, because its true value is unknown.
 //!
 //! [`Selftest::run`] measures one service; [`truth`] gives the expected result, and
-//! `verdict` compares the two.
+//! `verdict` compares the two. The last service is the first again: [`repeat`] has
+//! `compare` judge the pair, which should be inconclusive.
 
 mod load;
 mod plan;
+mod repeat;
 mod services;
 pub mod truth;
 mod verdict;
@@ -19,6 +21,7 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
+pub use repeat::{Measured, repeat};
 pub use services::KnownService;
 
 use crate::sweep::{self, Effort, SweepPlanner};
@@ -29,10 +32,13 @@ use plimsoll_engine::{
 };
 use plimsoll_host::{Root, own_allowed_cpus};
 use plimsoll_load::LoadError;
-use plimsoll_model::{CpuId, CpuPlan, Plan, SelftestAnswer, Setting, Trial, TrialSpec};
+use plimsoll_model::{CpuId, CpuPlan, Plan, Setting, Trial, TrialSpec};
+use plimsoll_study::compare::Run;
+use plimsoll_study::findings;
 use services::SERVICES;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use truth::Truth;
 use verdict::judge;
 
 /// A self-test on this machine.
@@ -87,7 +93,7 @@ impl Selftest {
         service: &'static KnownService,
         observer: &mut dyn Observer,
         stop: &AtomicBool,
-    ) -> Result<Option<SelftestAnswer>, RunError> {
+    ) -> Result<Option<Measured>, RunError> {
         let plan = self.plan(service)?;
         let truth = truth::of(service, &plan, self.effort)?;
         let load = KnownLoad {
@@ -110,7 +116,7 @@ impl Selftest {
             observer,
             stop,
         )?;
-        Ok((ended == Outcome::Complete).then(|| judge(&planner, truth, &trials)))
+        Ok((ended == Outcome::Complete).then(|| planner.measured(truth, &trials)))
     }
 
     fn plan(&self, service: &KnownService) -> Result<Plan, RunError> {
@@ -130,6 +136,15 @@ struct SelftestPlanner<'p> {
 impl SelftestPlanner<'_> {
     fn plan(&self, trials: &[Trial]) -> Plan {
         plan::extended(self.plan, trials, self.effort)
+    }
+
+    /// What was measured, against the truth.
+    fn measured(&self, truth: Truth, trials: &[Trial]) -> Measured {
+        let findings = findings(self.plan, trials);
+        Measured {
+            answer: judge(self, truth, trials),
+            run: Run::of(self.service.name, self.plan, trials, &findings),
+        }
     }
 }
 

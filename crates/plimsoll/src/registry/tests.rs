@@ -69,7 +69,7 @@ fn every_schema() -> Vec<(String, Value)> {
             "selftest",
             "Plimsoll's self-test",
             "What `plimsoll selftest --format json` says.",
-            &[("selftest", 3, &Envelope::<selftest::Body>::json_schema)],
+            &[("selftest", 4, &Envelope::<selftest::Body>::json_schema)],
         ),
         schema(
             "decisions",

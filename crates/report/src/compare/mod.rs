@@ -242,7 +242,7 @@ fn difference_sentence(difference: &Difference) -> Sentence {
 }
 
 /// Why there is no interval, as a clause.
-fn no_interval(why: &NoInterval, both: [&String; 2]) -> String {
+pub(crate) fn no_interval(why: &NoInterval, both: [&String; 2]) -> String {
     let machines = match why.machines.iter().eq(both) {
         true => "both".to_owned(),
         false => why.machines.join(", "),

@@ -1,20 +1,25 @@
 //! What a self-test came to: for `plimsoll selftest`.
 
+use crate::compare::no_interval;
 use crate::document::json::Json;
 use crate::document::{Document, Role, Table};
-use crate::number::{grouped, per_second};
-use crate::sentence::words_of;
+use crate::number::{Written, grouped, per_second, trimmed_pct};
+use crate::sentence::{Sentence, words_of};
 use crate::table::{Cell, Column, ColumnsOf, Ink, all_trials, or_dash};
-use plimsoll_model::{KnownAnswer, Selftest, SelftestAnswer, SelftestNote, SelftestVerdict};
+use plimsoll_model::{
+    Difference, DifferenceVerdict, KnownAnswer, Selftest, SelftestAnswer, SelftestNote,
+    SelftestRepeat, SelftestVerdict,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The version of docs/schema/selftest.schema.json that the JSON keeps to.
-const SCHEMA_VERSION: u32 = 3;
+const SCHEMA_VERSION: u32 = 4;
 
 #[derive(Serialize, JsonSchema)]
 pub struct Body<'a> {
-    /// Whether all known answers were recovered.
+    /// Whether all known answers were recovered, and `compare` finds no difference
+    /// between the two that are one.
     passed: bool,
     #[serde(flatten)]
     selftest: &'a Selftest,
@@ -33,7 +38,11 @@ pub fn document(selftest: &Selftest) -> Document<'_> {
         (!notes.is_empty()).then(|| Ink::Dim.says(text))
     });
     out.say(Role::Note, notes);
-    out.say(Role::Answer, [Ink::Bold.says(meaning(selftest))]);
+    let answers = [
+        repeated(&selftest.repeat),
+        Ink::Bold.says(meaning(selftest)),
+    ];
+    out.say(Role::Answer, answers);
     let body = Body {
         passed: selftest.is_passed(),
         selftest,
@@ -67,7 +76,64 @@ fn note(note: &SelftestNote) -> String {
 
 fn headline(selftest: &Selftest) -> String {
     let (recovered, all) = (selftest.recovered(), selftest.answers.len());
-    format!("{recovered} of {all} known answers recovered")
+    let repeat = words_of(failed_repeat(&selftest.repeat), |failed| {
+        format!(", {failed}")
+    });
+    format!("{recovered} of {all} known answers recovered{repeat}")
+}
+
+fn failed_repeat(repeat: &SelftestRepeat) -> Option<String> {
+    let failed = repeat.verdict != SelftestVerdict::Recovered;
+    failed.then(|| format!("the A/A {}", outcome(repeat.verdict)))
+}
+
+fn outcome(verdict: SelftestVerdict) -> &'static str {
+    match verdict {
+        SelftestVerdict::Recovered => "recovered",
+        SelftestVerdict::TooWide => "inconclusive (interval too wide)",
+        SelftestVerdict::Missed => "missed",
+        SelftestVerdict::NotMeasured => "not measured",
+    }
+}
+
+/// What `compare` says of one service that was measured twice.
+fn repeated(repeat: &SelftestRepeat) -> Sentence {
+    let Difference {
+        name,
+        against,
+        goal,
+        ratio,
+        run_to_run,
+        verdict,
+        why,
+        ..
+    } = &repeat.difference;
+    let assumed = words_of(*run_to_run, |run| {
+        let pct = trimmed_pct(run.deviation_pct);
+        format!(", with {pct} % from run to run assumed")
+    });
+    let ratio = words_of(*ratio, |ratio| {
+        let ratio = Written::of(ratio, 3).with_ends("");
+        format!(": ratio {ratio}{assumed}")
+    });
+    let called = match (verdict, repeat.verdict) {
+        (DifferenceVerdict::Better, _) => "better, but both are one service".to_owned(),
+        (DifferenceVerdict::Worse, _) => "worse, but both are one service".to_owned(),
+        (_, SelftestVerdict::Recovered) => "inconclusive, as one service should be".to_owned(),
+        (_, SelftestVerdict::TooWide) => {
+            "inconclusive, but at least one capacity is too uncertain to show that they agree"
+                .to_owned()
+        }
+        _ => {
+            let why = words_of(why.as_ref(), |why| {
+                format!(": {}", no_interval(why, [against, name]))
+            });
+            format!("inconclusive{why}")
+        }
+    };
+    ink(repeat.verdict).says(format!(
+        "A/A: {name} against {against} within {goal}{ratio}. plimsoll compare calls it {called}."
+    ))
 }
 
 fn columns(answers: &[SelftestAnswer]) -> Vec<Column> {
@@ -109,13 +175,21 @@ fn shown(known: &KnownAnswer, value: f64) -> String {
 }
 
 fn verdict(answer: &SelftestAnswer) -> Cell {
-    let (text, ink) = match answer.verdict {
-        SelftestVerdict::Recovered => ("recovered", Ink::Green),
-        SelftestVerdict::TooWide => ("INCONCLUSIVE", Ink::Yellow),
-        SelftestVerdict::Missed => ("MISSED", Ink::Red),
-        SelftestVerdict::NotMeasured => ("NOT MEASURED", Ink::Red),
+    let text = match answer.verdict {
+        SelftestVerdict::Recovered => "recovered",
+        SelftestVerdict::TooWide => "INCONCLUSIVE",
+        SelftestVerdict::Missed => "MISSED",
+        SelftestVerdict::NotMeasured => "NOT MEASURED",
     };
-    Cell::new(ink, text)
+    Cell::new(ink(answer.verdict), text)
+}
+
+fn ink(verdict: SelftestVerdict) -> Ink {
+    match verdict {
+        SelftestVerdict::Recovered => Ink::Green,
+        SelftestVerdict::TooWide => Ink::Yellow,
+        SelftestVerdict::Missed | SelftestVerdict::NotMeasured => Ink::Red,
+    }
 }
 
 fn meaning(selftest: &Selftest) -> String {
@@ -132,16 +206,16 @@ fn meaning(selftest: &Selftest) -> String {
         );
     }
     let counted = [
-        (SelftestVerdict::TooWide, "inconclusive (interval too wide)"),
-        (SelftestVerdict::Missed, "missed"),
-        (SelftestVerdict::NotMeasured, "not measured"),
+        SelftestVerdict::TooWide,
+        SelftestVerdict::Missed,
+        SelftestVerdict::NotMeasured,
     ];
-    let rest: Vec<String> = counted
-        .iter()
-        .map(|(verdict, name)| (selftest.count(*verdict), name))
+    let answers = counted
+        .into_iter()
+        .map(|verdict| (selftest.count(verdict), outcome(verdict)))
         .filter(|(count, _)| *count > 0)
-        .map(|(count, name)| format!("{count} {name}"))
-        .collect();
+        .map(|(count, name)| format!("{count} {name}"));
+    let rest: Vec<String> = answers.chain(failed_repeat(&selftest.repeat)).collect();
     format!(
         "{recovered} of {all} known answers were recovered within {tolerance:.0} %, {}{worst}. {}",
         rest.join(", "),
@@ -160,7 +234,8 @@ fn reliance(selftest: &Selftest, tolerance: f64) -> &'static str {
 }
 
 fn advice(selftest: &Selftest) -> &'static str {
-    if selftest.count(SelftestVerdict::Missed) > 0 {
+    let missed = SelftestVerdict::Missed;
+    if selftest.count(missed) > 0 || selftest.repeat.verdict == missed {
         return "Do not rely on capacities measured on this machine as it is: stop other load on it and try again; if the result stays, the machine itself disturbs measurements.";
     }
     "Nothing is wrong, but too few trials are valid to show that all is right: stop other load on this machine and try again, without --quick if it was given."

@@ -3,7 +3,9 @@
 use super::*;
 use crate::Format;
 use crate::tests::shown::{Schema, as_text, is_snapshot, shown};
-use plimsoll_model::{CpusOf, Estimate, Invalid, Share};
+use plimsoll_model::{
+    CpusOf, Estimate, Invalid, Measure, NoInterval, NoIntervalCode, RunToRun, RunToRunFrom, Share,
+};
 use serde_json::json;
 
 fn selftest() -> Selftest {
@@ -57,7 +59,49 @@ fn selftest() -> Selftest {
             answer("pauses", capacity(wide), TooWide, None),
             answer("calibrated", saturation(calibrated), Missed, None),
         ],
+        repeat: repeat((0.843, 0.771, 0.922), DifferenceVerdict::Worse, Missed),
     }
+}
+
+fn repeat(
+    (value, low, high): (f64, f64, f64),
+    called: DifferenceVerdict,
+    verdict: SelftestVerdict,
+) -> SelftestRepeat {
+    SelftestRepeat {
+        difference: Difference {
+            name: "fixed, again".to_owned(),
+            against: "fixed".to_owned(),
+            goal: "p99<15ms".parse().unwrap(),
+            measure: Measure::Capacity,
+            ratio: Some(Estimate::within(value, low, high)),
+            run_to_run: Some(RunToRun {
+                from: RunToRunFrom::Assumed,
+                deviation_pct: 3.0,
+                degrees_of_freedom: None,
+            }),
+            verdict: called,
+            why: None,
+        },
+        verdict,
+    }
+}
+
+fn equal() -> SelftestRepeat {
+    let called = DifferenceVerdict::Inconclusive;
+    repeat((1.012, 0.925, 1.108), called, SelftestVerdict::Recovered)
+}
+
+fn not_compared() -> SelftestRepeat {
+    let mut repeat = equal();
+    repeat.verdict = SelftestVerdict::NotMeasured;
+    repeat.difference.ratio = None;
+    repeat.difference.run_to_run = None;
+    repeat.difference.why = Some(NoInterval {
+        code: NoIntervalCode::UnknownCapacity,
+        machines: vec!["fixed, again".to_owned()],
+    });
+    repeat
 }
 
 fn steal() -> Invalid {
@@ -71,6 +115,7 @@ fn steal() -> Invalid {
 fn passed() -> Selftest {
     let mut passed = selftest();
     passed.answers.truncate(2);
+    passed.repeat = equal();
     passed
 }
 
@@ -80,6 +125,14 @@ fn self_tests_read_as_in_the_file() {
     unproven
         .answers
         .retain(|a| a.verdict != SelftestVerdict::Missed);
+    unproven.repeat = SelftestRepeat {
+        verdict: SelftestVerdict::TooWide,
+        ..equal()
+    };
+    let mut different = passed();
+    different.repeat = selftest().repeat;
+    let mut alone = passed();
+    alone.repeat = not_compared();
     let mut quick = passed();
     quick.answers.iter_mut().for_each(|a| a.widest_pct = 50.0);
     let mut out = String::new();
@@ -88,6 +141,8 @@ fn self_tests_read_as_in_the_file() {
         ("passed", passed()),
         ("nothing missed", unproven),
         ("passed with wide intervals", quick),
+        ("equals called different", different),
+        ("equals not compared", alone),
     ] {
         out += &format!("# {name}\n{}\n", as_text(&document(&selftest), 100));
     }
@@ -105,7 +160,9 @@ fn the_json_keeps_to_its_schema_which_lets_nothing_else_through() {
     let schema = Schema::of(SCHEMA);
     schema.accepts(&output(&passed()));
     let wrong = [
-        ("/schema_version", json!(2)),
+        ("/schema_version", json!(3)),
+        ("/repeat", json!(null)),
+        ("/repeat/difference/verdict", json!("equal")),
         ("/answers/0/verdict", json!("maybe")),
         ("/answers/0/quantity", json!("stall")),
         ("/answers/0/answer_rps", json!(2040.0)),
@@ -122,6 +179,8 @@ fn programs_get_units_in_the_names() {
     let value = output(&selftest());
     assert_eq!(value["schema_version"], SCHEMA_VERSION);
     assert_eq!(value["passed"], false);
+    assert_eq!(value["repeat"]["verdict"], "missed");
+    assert_eq!(value["repeat"]["difference"]["ratio"]["value"], 0.843);
     assert_eq!(value["answers"][0]["quantity"], "capacity");
     assert_eq!(value["answers"][0]["truth_rps"], 2000.0);
     assert_eq!(value["answers"][1]["answer_us"]["value"], 199_000.0);
