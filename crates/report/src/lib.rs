@@ -28,6 +28,7 @@ mod doubts;
 mod html;
 mod markup;
 mod method;
+mod no_interval;
 mod number;
 pub mod selftest;
 mod sentence;

@@ -11,15 +11,15 @@ pub use crate::document::Source;
 use crate::document::json::Json;
 use crate::document::{Document, Role, Rows, Table};
 use crate::markup::{El, beginning, el, shortened};
+use crate::no_interval;
 use crate::number::{self, Written, confidence};
-use crate::sentence::{Sentence, words_if, words_of};
+use crate::sentence::{Sentence, words_of};
 use crate::table::Ink;
 use charts::Machine;
 use plimsoll_model::safe;
 use plimsoll_model::{
     ComparedMachine, Comparison, ComparisonCaution, Difference, DifferenceVerdict, Findings,
-    Measure, NoInterval, NoIntervalCode, Picture, RunToRunFrom, ThresholdDifference, WorkUnit,
-    Workload,
+    Measure, Picture, RunToRunFrom, ThresholdDifference, WorkUnit, Workload,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -234,33 +234,9 @@ fn difference_sentence(difference: &Difference) -> Sentence {
             let seen = words_of(ratio, |ratio| format!(" (ratio {})", ratio.with_ends("")));
             let why = difference.why.as_ref();
             let both = [against, name];
-            let why = words_of(why, |why| format!(": {}", no_interval(why, both)));
+            let why = words_of(why, |why| format!(": {}", no_interval::clause(why, both)));
             format!("{name} against {against}{per} within {goal}: inconclusive{seen}{why}.")
         }
     };
     ink(difference.verdict).says(text)
-}
-
-/// Why there is no interval, as a clause.
-pub(crate) fn no_interval(why: &NoInterval, both: [&String; 2]) -> String {
-    let machines = match why.machines.iter().eq(both) {
-        true => "both".to_owned(),
-        false => why.machines.join(", "),
-    };
-    let are_runs = why.machines.iter().any(|name| !both.contains(&name));
-    match why.code {
-        NoIntervalCode::UnknownCapacity => {
-            let others = ", and the other runs alone would be chosen by their results";
-            let others = words_if(are_runs, others);
-            format!("the capacity of {machines} is not known{others}")
-        }
-        NoIntervalCode::LowerBound => format!(
-            "{machines} still met the goal at the highest load measured, so the boundary lies \
-             outside of what was measured"
-        ),
-        NoIntervalCode::TooFewTrials => {
-            format!("too little was measured of {machines} for an interval")
-        }
-        NoIntervalCode::ReachesZero => "the interval of one reaches down to nothing".to_owned(),
-    }
 }

@@ -1,8 +1,8 @@
 //! What a self-test came to: for `plimsoll selftest`.
 
-use crate::compare::no_interval;
 use crate::document::json::Json;
 use crate::document::{Document, Role, Table};
+use crate::no_interval;
 use crate::number::{Written, grouped, per_second, trimmed_pct};
 use crate::sentence::{Sentence, words_of};
 use crate::table::{Cell, Column, ColumnsOf, Ink, all_trials, or_dash};
@@ -126,7 +126,7 @@ fn repeated(repeat: &SelftestRepeat) -> Sentence {
         }
         _ => {
             let why = words_of(why.as_ref(), |why| {
-                format!(": {}", no_interval(why, [against, name]))
+                format!(": {}", no_interval::clause(why, [against, name]))
             });
             format!("inconclusive{why}")
         }
