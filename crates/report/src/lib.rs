@@ -8,13 +8,14 @@
 //! terminals and pages, and values that look like secrets are hidden.
 //!
 //! ```
-//! use plimsoll_model::Selftest;
-//! use plimsoll_report::{Format, Look, render, selftest};
+//! use plimsoll_model::{Outcome, Provenance, Requirement};
+//! use plimsoll_report::{Format, Look, doctor, render};
 //!
-//! let none = Selftest { seed: 1, took_s: 0.0, answers: vec![] };
+//! let met = Outcome::Met { found: "10 MiB free".to_owned() };
+//! let disk = Requirement { name: "disk".to_owned(), outcome: met };
 //! let look = Look { width: 80, colour: false, charts: None };
-//! let text = render(&selftest::document(&none), Format::Text, look)?;
-//! assert!(text.contains("0 of 0 known answers"));
+//! let text = render(&doctor::document(&Provenance::default(), &[disk]), Format::Text, look)?;
+//! assert!(text.contains("10 MiB free"));
 //! # Ok::<(), plimsoll_report::RenderError>(())
 //! ```
 
