@@ -2,6 +2,7 @@
 
 use super::parser::ParseError;
 use plimsoll_model::{Bytes, human_duration, shown_url};
+use rustix::io::Errno;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -63,6 +64,10 @@ fn is_tls(opening: &[u8]) -> bool {
 const LONGER: &str = "check why it is slow, or allow more time with --timeout";
 
 fn not_connected(peer: &SocketAddr, error: &io::Error) -> String {
+    if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
+        return "was not asked: this program may open no more files; raise the limit (ulimit -n)"
+            .to_owned();
+    }
     match error.kind() {
         ErrorKind::ConnectionRefused => format!(
             "cannot be reached: nothing listens on {peer}; start the service, or correct the \
@@ -156,6 +161,14 @@ mod tests {
             let sentence = not_http(opening);
             assert!(sentence.contains(part), "{sentence}");
         }
+    }
+
+    #[test]
+    fn too_few_descriptors_are_not_put_down_to_the_network() {
+        let error = io::Error::from_raw_os_error(Errno::MFILE.raw_os_error());
+        let sentence = not_connected(&"127.0.0.1:80".parse().unwrap(), &error);
+        assert!(sentence.contains("ulimit -n"), "{sentence}");
+        assert!(!sentence.contains("network"), "{sentence}");
     }
 
     #[test]
