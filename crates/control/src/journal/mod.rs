@@ -120,7 +120,7 @@ pub struct Journals {
 }
 
 impl Journals {
-    /// The default folder: that of [`place::usual`].
+    /// The default folder: that of `place::usual`.
     pub fn usual() -> Journals {
         Journals::at(place::usual())
     }

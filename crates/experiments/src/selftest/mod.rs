@@ -8,7 +8,7 @@
 //! CPU use is not tested, because its true value is unknown.
 //!
 //! [`Selftest::run`] measures one service; [`truth`] gives the expected result, and
-//! `verdict` compares the two. The last service is the first again: [`repeat`] has
+//! `verdict` compares the two. The last service is the first again: `repeat` has
 //! `compare` judge the pair, which should be inconclusive.
 
 mod load;

@@ -50,7 +50,7 @@ const PAUSES: (u32, u32) = (14, 4);
 
 /// Services with a latency goal saturate at about 2,500 to 4,000/s: far below the
 /// capacity of the loopback, and enough requests for the few seconds available for
-/// each. The last is the first again, for [`super::repeat`]; all others lie between.
+/// each. The last is the first again, for `super::repeat`; all others lie between.
 pub(super) static SERVICES: [KnownService; 9] = [
     KnownService {
         name: "fixed 0.4 ms in one server",
