@@ -77,14 +77,23 @@ fn optional<C: FromSql, T>(
         .transpose()
 }
 
-/// An integer that must not be negative.
+/// No count reaches this, nor a time in milliseconds: counts can be added without overflow.
+const MOST: u64 = 1 << 50;
+
+/// A count, or a time in milliseconds.
 pub(crate) fn count_in(row: &Row<'_>, column: &'static str) -> Result<u64> {
-    let n: i64 = row.get(column)?;
-    u64::try_from(n).map_err(|_| wrong(column))
+    let n = natural(row, column)?;
+    (n <= MOST).then_some(n).ok_or_else(|| wrong(column))
 }
 
 pub(crate) fn ns_in(row: &Row<'_>, column: &'static str) -> Result<Duration> {
-    count_in(row, column).map(Duration::from_nanos)
+    natural(row, column).map(Duration::from_nanos)
+}
+
+/// An integer that must not be negative.
+pub(crate) fn natural(row: &Row<'_>, column: &'static str) -> Result<u64> {
+    let n: i64 = row.get(column)?;
+    u64::try_from(n).map_err(|_| wrong(column))
 }
 
 pub(crate) fn optional_ns(row: &Row<'_>, column: &'static str) -> Result<Option<Duration>> {

@@ -2,7 +2,7 @@
 //! quantity of each experiment: conversion of those columns to the JSON of version
 //! 4, and migration of the file before a trial is added.
 
-use crate::cell::{count_in, has, json, ns, optional_ns, optional_share, wrong};
+use crate::cell::{count_in, has, json, natural, ns, optional_ns, optional_share, wrong};
 use crate::{RecordError, schema};
 use plimsoll_model::{Rate, SCHEMA_VERSION, Share};
 use rusqlite::{Connection, Result, Row, Transaction, TransactionBehavior, params};
@@ -65,7 +65,7 @@ fn job(row: &Row<'_>) -> Result<Value> {
     let share = |column| optional_share(row, column).map(|share| share.map(Share::get));
     Ok(value!({
         "done": count_in(row, "job_done")?,
-        "over_ns": count_in(row, "job_over_ns")?,
+        "over_ns": natural(row, "job_over_ns")?,
         "cpu_ns": optional_ns(row, "job_cpu_ns")?.map(ns),
         "held": {
             "allowed_share": share("job_allowed_share")?,

@@ -3,7 +3,7 @@
 use crate::{RecordError, schema};
 use rusqlite::{Connection, OpenFlags, ffi};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -49,6 +49,14 @@ pub(crate) fn check_kind(path: &Path) -> Result<(), RecordError> {
     }
     if about.len() == 0 {
         return Err(RecordError::not_a_record(path, "it is empty"));
+    }
+    let mut head = [0; 20];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    // The versions of the file format: 2 is write-ahead logging.
+    if read.is_ok() && head[18..].contains(&2) {
+        let why = "another program has set it to write-ahead logging, and reading would leave files \
+                   beside it; undo that with `PRAGMA journal_mode=delete`";
+        return Err(RecordError::not_a_record(path, why));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Latency slots after load steps. Each row has a small histogram as LEB128
 //! numbers, about 2 bytes per non-empty bucket.
 
-use crate::cell::{count_in, insert, int, ns, wrong};
+use crate::cell::{count_in, insert, int, natural, ns, wrong};
 use plimsoll_model::Slot;
 use rusqlite::{Connection, Result, Row, ToSql, Transaction};
 
@@ -52,7 +52,7 @@ pub(crate) fn of_trial(conn: &Connection, trial: i64) -> Result<Vec<Vec<Slot>>> 
 fn slot(row: &Row<'_>) -> Result<Slot> {
     let blob: Vec<u8> = row.get("buckets")?;
     let buckets = decode(&blob).ok_or_else(|| wrong("buckets"))?;
-    let slot = Slot::from_parts(count_in(row, "sum_ns")?, buckets);
+    let slot = Slot::from_parts(natural(row, "sum_ns")?, buckets);
     let slot = slot.ok_or_else(|| wrong("buckets"))?;
     match slot.requests() == count_in(row, "requests")? {
         true => Ok(slot),

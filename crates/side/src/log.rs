@@ -3,9 +3,9 @@
 use crate::error::SideError;
 use plimsoll_law::Entry;
 use rustix::fs::{FlockOperation, flock};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// An open log. Several runs may append to one file, because each begins with its
@@ -23,6 +23,16 @@ impl Log {
             path: path.to_owned(),
             source,
         };
+        let mine = rustix::process::geteuid().as_raw();
+        let foreign = |what: &str| {
+            let words = format!("{what} another user; give a name in a folder of your own");
+            io::Error::new(ErrorKind::PermissionDenied, words)
+        };
+        // Links of the system, such as /dev/stdout, are root's.
+        let link = fs::symlink_metadata(path).ok().filter(|l| l.is_symlink());
+        if link.is_some_and(|link| ![0, mine].contains(&link.uid())) {
+            return Err(fail(foreign("it is a link of")));
+        }
         let mut options = OpenOptions::new();
         let mut file = options
             .create(true)
@@ -32,6 +42,10 @@ impl Log {
             .mode(0o600)
             .open(path)
             .map_err(fail)?;
+        let about = file.metadata().map_err(fail)?;
+        if about.is_file() && about.uid() != mine {
+            return Err(fail(foreign("it belongs to")));
+        }
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             return Err(SideError::LogInUse {
                 path: path.to_owned(),
@@ -109,6 +123,25 @@ mod tests {
         Log::open(&path).unwrap();
         let about = std::fs::metadata(&path).unwrap();
         assert_eq!(about.permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_file_of_another_user_is_refused() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let (theirs, link) = (dir.path().join("theirs"), dir.path().join("link"));
+        let nobody = Some(65534);
+        std::fs::write(&theirs, "").unwrap();
+        std::os::unix::fs::chown(&theirs, nobody, nobody).unwrap();
+        std::os::unix::fs::symlink(dir.path().join("mine"), &link).unwrap();
+        std::os::unix::fs::lchown(&link, nobody, nobody).unwrap();
+        for path in [&theirs, &link] {
+            let error = Log::open(path).unwrap_err().to_string();
+            assert!(error.contains("another user"), "{error}");
+        }
+        assert!(!dir.path().join("mine").exists());
     }
 
     #[test]

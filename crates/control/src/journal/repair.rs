@@ -90,6 +90,7 @@ impl Journals {
                 continue;
             };
             let mut found = Repaired::nothing(owner);
+            found.left.extend(unreadable(&dead.text, &path));
             let changes = dead.changes_here(root, owner).unwrap_or_default();
             for change in changes.values() {
                 found.left.extend(left(root, change)?);
@@ -213,7 +214,8 @@ fn repair_one(
         return Ok(None);
     };
     let mut repaired = Repaired::nothing(owner);
-    if !changes.is_empty() {
+    repaired.left.extend(unreadable(&dead.text, path));
+    if !changes.is_empty() && repaired.left.is_empty() {
         // Terminate a torn last line, so that it does not swallow the next entry.
         let end = if dead.text.ends_with('\n') { "" } else { "\n" };
         let file = &mut dead.file;
@@ -245,6 +247,24 @@ pub(super) fn outstanding(text: &str) -> Option<(Header, BTreeMap<u64, Change>)>
         }
     }
     (header.journal == VERSION).then_some((header, changes))
+}
+
+/// Why a journal is left as it is: it holds entries of another version. A torn line, which
+/// a killed writer leaves, is no JSON at all.
+fn unreadable(text: &str, path: &Path) -> Option<String> {
+    let mut entries = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let header = entries.next()?;
+    let header = serde_json::from_value::<Header>(header).ok();
+    let is_known = header.is_some_and(|header| header.journal == VERSION);
+    let is_ours = is_known && entries.all(|entry| serde_json::from_value::<Line>(entry).is_ok());
+    (!is_ours).then(|| {
+        format!(
+            "Not given back: {} was written by another version of Plimsoll; repair it with that one.",
+            path.display()
+        )
+    })
 }
 
 enum Foreign {

@@ -245,3 +245,21 @@ fn a_lock_that_is_kept_is_given_up_with_a_sentence() {
     let error = place::lock(&dir).unwrap_err().to_string();
     assert!(error.contains("another run"), "{error}");
 }
+
+#[test]
+fn a_journal_of_another_version_is_kept_and_named() {
+    let left = Left::new();
+    let newer = r#"{"change":{"nth":1,"change":{"moved_to_the_moon":{}}}}"#;
+    let torn = r#"{"change":{"nth":1,"cha"#;
+    let path = left.journal(BOOT, newer);
+    let repaired = left.repair();
+    assert!(path.exists());
+    assert!(
+        repaired[0].left[0].contains("another version"),
+        "{repaired:?}"
+    );
+    fs::remove_file(&path).unwrap();
+    let path = left.journal(BOOT, torn);
+    assert_eq!(left.repair(), []);
+    assert!(!path.exists(), "a line that was torn has changed nothing");
+}

@@ -99,3 +99,21 @@ fn reading_is_ended_when_it_takes_more_work_than_a_record_can() {
     assert!(e.to_string().contains("more work"), "{e}");
     assert!(e.is_mistake(), "{e}");
 }
+
+#[test]
+fn counts_that_cannot_be_added_are_refused() {
+    for column in ["intended", "completed", "unfinished", "errors_status"] {
+        let (_test_dir, path) =
+            changed(&format!("UPDATE trial SET {column} = 9223372036854775807"));
+        let e = read(&path).expect_err(column);
+        assert!(e.to_string().contains(column), "{e}");
+    }
+}
+
+#[test]
+fn a_record_whose_reading_would_leave_files_is_refused() {
+    let (test_dir, path) = changed("PRAGMA journal_mode = wal");
+    let e = read(&path).unwrap_err();
+    assert!(e.to_string().contains("write-ahead"), "{e}");
+    drop((test_dir, path));
+}
