@@ -6,9 +6,11 @@ use plimsoll_model::safe;
 use plimsoll_record::{Existing, write_private};
 use plimsoll_report::Look;
 use plimsoll_report::chart::Charset;
+use rustix::fs::OFlags;
 use rustix::termios::tcgetwinsize;
-use std::fs::OpenOptions;
+use std::fs::{FileType, OpenOptions};
 use std::io::{IsTerminal, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The width of tables outside a terminal: room for all columns.
@@ -113,8 +115,17 @@ fn charset(variable: impl Fn(&str) -> Option<String>) -> Charset {
 pub(crate) fn write_whole(file: &Path, text: &str) -> std::io::Result<()> {
     // Others may have made a symlink: it is replaced, wherever it leads.
     let there = std::fs::symlink_metadata(file).map(|there| there.file_type());
-    let is_special = there.is_ok_and(|kind| !kind.is_file() && !kind.is_symlink());
-    if is_special || is_descriptor(file) {
+    let is_special = |kind: &FileType| !kind.is_file() && !kind.is_symlink();
+    let special = there.ok().filter(is_special);
+    if special.is_some_and(|kind| kind.is_fifo()) {
+        // To open it waits for a reader, who may never come.
+        let mut probe = OpenOptions::new();
+        let probe = probe
+            .write(true)
+            .custom_flags(OFlags::NONBLOCK.bits() as i32);
+        probe.open(file)?;
+    }
+    if special.is_some() || is_descriptor(file) {
         // A file behind /dev/stdout may hold what was printed before.
         let mut open = OpenOptions::new().append(true).open(file)?;
         return open.write_all(text.as_bytes());
@@ -176,6 +187,15 @@ mod tests {
         assert_eq!(of(&[german, ("LC_ALL", "")]), Charset::Unicode);
         assert_eq!(of(&[("LC_CTYPE", "C.utf8")]), Charset::Unicode);
         assert_eq!(of(&[]), Charset::Ascii);
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert!(write_whole(&pipe, "text").is_err());
     }
 
     #[test]
