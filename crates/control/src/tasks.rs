@@ -6,7 +6,7 @@ use crate::journal::random;
 use plimsoll_host::{HostError, Pid, ProcessStat, Root};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid as RawPid, PidfdFlags, Signal, getsid, kill_process, kill_process_group, pidfd_open,
+    Pid as RawPid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open,
     pidfd_send_signal,
 };
 use serde::{Deserialize, Serialize};
@@ -129,9 +129,11 @@ impl Mark {
 
     /// A mark of commands that this process starts.
     pub(crate) fn random() -> Mark {
+        // 0 in a PID namespace whose session was begun outside of it, which rustix does not expect.
+        let own = ProcessStat::read(&Root::machine(), std::process::id());
         Mark {
             token: random(),
-            session: getsid(None).map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs()),
+            session: own.ok().flatten().map_or(0, |stat| stat.session),
         }
     }
 

@@ -250,7 +250,13 @@ pub(crate) fn sleepers(marker: &str) -> usize {
 /// `command` with none of these signals ignored, as they may be in the process that
 /// runs the tests.
 pub(crate) fn unignoring(signals: &str, command: &Command) -> Command {
-    under_env(&format!("--default-signal={signals}"), command)
+    let option = format!("--default-signal={signals}");
+    // That of busybox, in the guest, has no such option; nothing ignores them there.
+    let knows = Command::new("env").args([&*option, "true"]).output();
+    match knows.is_ok_and(|ended| ended.status.success()) {
+        true => under_env(&option, command),
+        false => under(&["env"], command),
+    }
 }
 
 /// `command` started by env(1) with this option; it keeps the process id.
