@@ -9,7 +9,6 @@ or if `side` had more memory (by 2 MiB and 10 %) or descriptors in the last quar
 """
 
 import argparse
-import glob
 import os
 import signal
 import statistics
@@ -47,11 +46,10 @@ def memory_kib(pid):
 
 
 def left_behind():
-    """Groups, folders and processes that only Plimsoll makes."""
+    """Groups and processes that only Plimsoll makes."""
     groups = [path for path, _, _ in os.walk("/sys/fs/cgroup") if "plimsoll" in os.path.basename(path)]
-    folders = glob.glob(os.path.join(tempfile.gettempdir(), "plimsoll-copies-*"))
     burners = subprocess.run(["pgrep", "-f", "^sh -c " + BURN], capture_output=True, text=True)
-    return set(groups) | set(folders) | {f"process {pid}" for pid in burners.stdout.split()}
+    return set(groups) | {f"process {pid}" for pid in burners.stdout.split()}
 
 
 def sweep(plimsoll, url, folder):
