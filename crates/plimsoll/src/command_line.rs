@@ -7,8 +7,8 @@ use clap::{Arg, ArgMatches};
 use plimsoll_model::{HIDDEN, is_shown_header, shown_urls};
 use std::ffi::{OsStr, OsString};
 
-/// The words of a command; none if this version cannot parse them, and so cannot tell
-/// what of them is secret.
+/// The words of a command; none if this version cannot parse them: what of them is
+/// secret is unknown then.
 pub(crate) fn without_secrets(words: impl Iterator<Item = OsString>) -> Vec<String> {
     let words = shim::arguments(words);
     let mut command = help::command();

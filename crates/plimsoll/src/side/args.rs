@@ -79,7 +79,7 @@ pub(crate) struct SideArgs {
     )]
     pub(crate) mechanism: MechanismChoice,
 
-    /// What is not to get worse, such as 'http URL p99<10ms' (default: run-delay<50%). Repeatable.
+    /// SLO guard, such as 'http URL p99<10ms' (default: run-delay<50%). Repeatable.
     #[arg(long = "guard", value_name = "GUARD")]
     pub(crate) guards: Vec<GuardSpec>,
 
@@ -91,7 +91,7 @@ pub(crate) struct SideArgs {
     #[arg(long, value_name = "SIZE", value_parser = bytes, allow_hyphen_values = true)]
     pub(crate) memory_max: Option<Bytes>,
 
-    /// Give it the lowest weight at the disks.
+    /// Set the lowest I/O weight.
     #[arg(long)]
     pub(crate) io: bool,
 

@@ -116,7 +116,7 @@ fn checksums(folder: &Path, files: &[String]) -> Result<String, XtaskError> {
     )
 }
 
-/// With one owner, one time and one order, whoever makes it.
+/// With one owner, one time and one order, so that two builds give the same bytes.
 fn tarball(folder: &Path, name: &str, tar: &str, made_at: &str) -> Result<(), XtaskError> {
     let mut plain = TAR.command();
     plain
