@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 /// The crates from the top, as ARCHITECTURE.md lists them, and the crates that
 /// each may depend on.
-const LAYERS: [(&str, &str); 13] = [
+const LAYERS: [(&str, &str); 15] = [
     (
         "plimsoll",
         "experiments report engine study side law record load control host model",
     ),
     (
         "experiments",
-        "report engine study side law record load control host model",
+        "report engine study side law record load control schedulers graph host model",
     ),
     ("report", "model"),
     ("engine", "study load control host model"),
@@ -28,7 +28,9 @@ const LAYERS: [(&str, &str); 13] = [
     ("record", "model"),
     ("load", "control pool model"),
     ("control", "host model"),
-    ("pool", "model"),
+    ("schedulers", "pool graph model"),
+    ("pool", "graph model"),
+    ("graph", ""),
     ("host", "model"),
     ("model", ""),
 ];
