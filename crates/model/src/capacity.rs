@@ -57,6 +57,10 @@ pub struct CapacityFinding {
     /// The highest rate that keeps the goal (`found`), or the highest that was seen to keep
     /// it (`cliff`, with the lowest that missed it as the upper end, and `not_reached`).
     pub rate_rps: Option<Estimate>,
+    /// The same with an interval for runs at other times: what varies from run to run does
+    /// not show within one, and a standard deviation of 3 % is assumed for it. `None` for a
+    /// table.
+    pub other_times_rps: Option<Estimate>,
     /// CPU use at that rate, in percent.
     pub cpu_pct: Option<Estimate>,
     /// Whether a longer trial at the lower end kept the goal; `None` without

@@ -337,6 +337,7 @@ mod tests {
                 goal: Goal::default(),
                 status,
                 rate_rps,
+                other_times_rps: None,
                 cpu_pct: None,
                 confirmed: None,
                 limit_us: None,

@@ -7,6 +7,7 @@
 //! a percentile needs a number of requests before it says anything.
 
 use crate::boundary::{Boundary, Interval, Side, locate};
+use crate::compare::runs::at_other_times;
 use crate::curve::Curve;
 use crate::evidence::{Bound, Evidence};
 use crate::light::{self, Light};
@@ -78,6 +79,7 @@ impl Asked {
             let rate_rps = raised(one, &found);
             CapacityFinding {
                 rate_rps,
+                other_times_rps: rate_rps.filter(|_| is_sampled(plan)).map(at_other_times),
                 cpu_pct: rate_rps.and_then(|rate| cpu_use::at(rate, curve, plan, trials)),
                 ..*one
             }
@@ -285,6 +287,7 @@ fn nothing_known(goal: &Goal) -> CapacityFinding {
         goal: *goal,
         status: CapacityStatus::Undecided,
         rate_rps: None,
+        other_times_rps: None,
         cpu_pct: None,
         confirmed: None,
         limit_us: None,

@@ -9,7 +9,7 @@ mod difference;
 mod error;
 mod power;
 mod run;
-mod runs;
+pub(crate) mod runs;
 mod same;
 mod side;
 

@@ -78,6 +78,22 @@ impl Scenario {
         }
     }
 
+    /// How often something happens that a sweep may not see, in seconds, and the capacity
+    /// without it. `trial_s` is the length of a trial.
+    pub(crate) fn rare(&self, trial_s: f64) -> Option<(f64, f64)> {
+        let without = |service: &Service| {
+            let rate = truth(service, Arrivals::Poisson, Quantile::P99, self.limit);
+            rate.map(Rate::get)
+        };
+        match (&self.service, self.speed) {
+            (Service::Stall { base, every, .. }, _) => Some((every.as_secs_f64(), without(base)?)),
+            (service, Speed::SomeTrials { share, .. }) => {
+                Some((trial_s / share, without(service)?))
+            }
+            _ => None,
+        }
+    }
+
     fn wrong(self, most_wrong: u64) -> Scenario {
         Scenario { most_wrong, ..self }
     }

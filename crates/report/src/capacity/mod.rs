@@ -141,7 +141,7 @@ fn within(subject: Subject, finding: &CapacityFinding, goal: &str) -> Sentence {
         note => format!(" {}", note_sentence(subject, note)),
     });
     let missed_by = missed_by(finding);
-    let all_requests = all_requests(finding);
+    let all_requests = all_requests(finding) + &other_times(finding);
     let text = format!("{text}{confirmation}.{missed_by}{all_requests}{wide}{note}");
     let is_sure = is_decided
         && finding.status != CapacityStatus::NotReached
@@ -166,7 +166,22 @@ fn all_requests(finding: &CapacityFinding) -> String {
         };
         let every = seen.visible_every_s();
         let longer = words_if(every < RARE_S, " (--confirm 15m: one in 5 min)");
-        format!("{missed} Pauses rarer than one in {every:.0} s may be unseen{longer}.")
+        format!(
+            "{missed} Pauses and slow phases rarer than one in {every:.0} s may be unseen{longer}."
+        )
+    })
+}
+
+/// The interval for runs at other times.
+fn other_times(finding: &CapacityFinding) -> String {
+    words_of(finding.other_times_rps, |rate| {
+        let written = Written::rate(rate);
+        let ends = match (&written.low, &written.high) {
+            (Some(low), Some(high)) => format!("{low} to {high}/s"),
+            (Some(low), None) => format!("{low}/s or more"),
+            _ => return String::new(),
+        };
+        format!(" At other times: {ends}, if runs differ by 3 % (assumed).")
     })
 }
 

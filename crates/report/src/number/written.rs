@@ -11,7 +11,7 @@ use plimsoll_model::{CONFIDENCE, Estimate};
 pub(crate) struct Written {
     pub(crate) value: String,
     pub(crate) low: Option<String>,
-    high: Option<String>,
+    pub(crate) high: Option<String>,
 }
 
 impl Written {

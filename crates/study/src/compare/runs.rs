@@ -124,6 +124,18 @@ pub(super) fn sum_of_means(terms: &[Term<'_>], deviation: Deviation) -> (Estimat
     (estimate, run_to_run(from, sd / deviation.scale, None))
 }
 
+/// A positive figure of one run with its interval for runs at other times. On logarithms,
+/// [`ASSUMED_DEVIATION`] is added in squares to the distances from value to limit.
+pub(crate) fn at_other_times(one: Estimate) -> Estimate {
+    let between = NORMAL * ASSUMED_DEVIATION;
+    let reach = |limit: f64| (limit / one.value).ln().hypot(between);
+    Estimate {
+        value: one.value,
+        low: one.low.map(|low| one.value * (-reach(low)).exp()),
+        high: one.high.map(|high| one.value * reach(high).exp()),
+    }
+}
+
 /// The distance to an end of the interval by what varies within the only runs of their
 /// machines: runs of another one do not show that.
 fn of_single_runs(terms: &[Term<'_>], is_upper: bool) -> f64 {

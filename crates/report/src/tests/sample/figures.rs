@@ -56,6 +56,7 @@ pub(crate) fn found(goal: &str, rate: f64, cpu_pct: Option<f64>) -> CapacityFind
         goal: goal.parse().unwrap(),
         status: CapacityStatus::Found,
         rate_rps: Some(within(rate, 0.02 * rate, 0.0225 * rate)),
+        other_times_rps: None,
         cpu_pct: cpu_pct.map(|cpu| within(cpu, 1.9, 2.0)),
         confirmed: None,
         limit_us: None,

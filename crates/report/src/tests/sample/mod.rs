@@ -133,6 +133,7 @@ pub(super) fn sweep() -> Sample {
             capacity: vec![
                 CapacityFinding {
                     confirmed: Some(true),
+                    other_times_rps: Some(within(8_412.0, 509.0, 551.0)),
                     ..found("p99<10ms", 8_412.0, Some(76.0))
                 },
                 CapacityFinding {
@@ -192,6 +193,7 @@ pub(super) fn nothing_valid() -> Sample {
         capacity: vec![CapacityFinding {
             status: CapacityStatus::Undecided,
             rate_rps: None,
+            other_times_rps: None,
             cpu_pct: None,
             limit_us: None,
             missed_by: None,
