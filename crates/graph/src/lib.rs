@@ -19,8 +19,19 @@
 //! # Ok::<(), plimsoll_graph::GraphError>(())
 //! ```
 
+mod bounds;
 mod graph;
 mod jobs;
+mod patterns;
+mod rules;
+mod schedule;
+mod shapes;
+mod streams;
 
+pub use bounds::{Bounds, ListSchedule};
 pub use graph::{GraphError, JobGraph};
 pub use jobs::{Jobs, Release};
+pub use patterns::{Dependence, Pattern};
+pub use rules::{Chance, Generated, Rule, RuleUse, Rules, RulesError};
+pub use schedule::{Schedule, ScheduleError, Timing};
+pub use shapes::{Preset, Shape, ShapeError};
