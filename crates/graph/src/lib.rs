@@ -20,6 +20,7 @@
 //! ```
 
 mod bounds;
+pub mod dot;
 mod graph;
 mod jobs;
 mod patterns;
@@ -27,6 +28,7 @@ mod rules;
 mod schedule;
 mod shapes;
 mod streams;
+pub mod svg;
 
 pub use bounds::{Bounds, ListSchedule};
 pub use graph::{GraphError, JobGraph};
