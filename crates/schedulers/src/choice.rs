@@ -2,13 +2,25 @@
 
 use crate::Scheduler;
 use crate::central_queue::CentralQueue;
+use crate::job_threads::JobThreads;
+use crate::kernels::Kernel;
+use crate::rayon_pool::Rayon;
+use crate::threads_of_cpus::check;
+use crate::tokio_runtime::Tokio;
 use plimsoll_model::CpuSet;
+use plimsoll_pool::PoolError;
 use std::fmt;
 use std::str::FromStr;
 
 /// A scheduler to test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
+    /// rayon's thread pool, a spawn per job.
+    Rayon,
+    /// tokio's multi-thread runtime, a task per job.
+    Tokio,
+    /// A thread per job: a control.
+    Threads,
     /// One queue behind a mutex and a condition variable: a control.
     CentralQueue,
 }
@@ -16,28 +28,54 @@ pub enum Choice {
 /// Why a scheduler could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SchedulerError {
-    #[error("no scheduler is called {0:?}; choose from central-queue")]
+    #[error("no scheduler is called {0:?}; choose {list}", list = names(Choice::ALL.iter()))]
     Unknown(String),
+    #[error("no kernel is called {0:?}; choose {list}", list = names(Kernel::ALL.iter()))]
+    UnknownKernel(String),
     #[error("no CPU to run on; give at least one")]
     NoCpu,
+    #[error(transparent)]
+    Cpu(#[from] PoolError),
     #[error("cannot start a worker: {0}; raise `ulimit -u` or pids.max")]
     Spawn(#[source] std::io::Error),
+}
+
+fn names<T: fmt::Display>(all: impl Iterator<Item = T>) -> String {
+    let mut names: Vec<String> = all.map(|one| one.to_string()).collect();
+    let last = names.pop().unwrap_or_default();
+    match names.is_empty() {
+        true => last,
+        false => format!("{} or {last}", names.join(", ")),
+    }
+}
+
+impl Choice {
+    /// Those that have a name.
+    pub const ALL: [Choice; 4] = [
+        Choice::Rayon,
+        Choice::Tokio,
+        Choice::Threads,
+        Choice::CentralQueue,
+    ];
 }
 
 impl FromStr for Choice {
     type Err = SchedulerError;
 
     fn from_str(name: &str) -> Result<Choice, SchedulerError> {
-        match name {
-            "central-queue" => Ok(Choice::CentralQueue),
-            _ => Err(SchedulerError::Unknown(name.to_owned())),
-        }
+        let named = Choice::ALL
+            .into_iter()
+            .find(|choice| choice.to_string() == name);
+        named.ok_or_else(|| SchedulerError::Unknown(name.to_owned()))
     }
 }
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Choice::Rayon => "rayon",
+            Choice::Tokio => "tokio",
+            Choice::Threads => "threads",
             Choice::CentralQueue => "central-queue",
         })
     }
@@ -47,9 +85,13 @@ impl fmt::Display for Choice {
 /// allows that.
 ///
 /// # Errors
-/// No CPU, or a worker cannot be started.
+/// No CPU, one that this process may not use, or a worker cannot be started.
 pub fn start(choice: &Choice, cpus: &CpuSet) -> Result<Box<dyn Scheduler>, SchedulerError> {
-    match choice {
-        Choice::CentralQueue => Ok(Box::new(CentralQueue::start(cpus)?)),
-    }
+    check(cpus)?;
+    Ok(match choice {
+        Choice::Rayon => Box::new(Rayon::start(cpus)?),
+        Choice::Tokio => Box::new(Tokio::start(cpus)?),
+        Choice::Threads => Box::new(JobThreads::on(cpus)),
+        Choice::CentralQueue => Box::new(CentralQueue::start(cpus)?),
+    })
 }

@@ -1,22 +1,49 @@
 //! One run of a graph on a scheduler, which ends also if the scheduler does not.
+//!
+//! The scheduler is called on a thread of its own, which owns it. If the run does not
+//! end, that thread is left behind with the scheduler: it cannot be ended from
+//! outside, and joining it could last for ever. The process can still exit.
 
 use crate::Scheduler;
-use crate::job_run::{JobRun, PATIENCE, Proof};
+use crate::job_run::JobRun;
+use crate::proof::Proof;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Why a run gave no figures. The scheduler must not be used again.
+/// The longest time without progress that [`execute()`] takes for a run that goes on.
+/// No job may last longer than this.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often progress and stop are looked at. Few enough that they cost nothing.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Why a run gave no figures. The scheduler must not be used again, and is not
+/// returned.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecuteError {
     #[error("{0}")]
     Refused(String),
-    #[error("it ran {ended} of {count} jobs and then none for {} s: a deadlock, or a job that does not end", PATIENCE.as_secs())]
-    Stalled { ended: u64, count: u64 },
+    #[error("{ended} of {count} jobs ended, then nothing happened for {} s: a deadlock, or a job that does not end", .patience.as_secs_f64())]
+    Stalled {
+        ended: u64,
+        count: u64,
+        patience: Duration,
+    },
     #[error("it panicked: {0}")]
     Panicked(String),
+    #[error("it broke its contract: {0}")]
+    Violated(Proof),
+    #[error("stopped by the user")]
+    Stopped,
+    #[error("cannot start a thread to call the scheduler on: {0}; raise `ulimit -u` or pids.max")]
+    Spawn(#[source] std::io::Error),
 }
 
-/// A run that ended.
+/// A run that ended, and that [`Proof`] shows to be right.
 #[derive(Debug)]
 pub struct Executed {
     pub scheduler: Box<dyn Scheduler>,
@@ -31,22 +58,134 @@ impl std::fmt::Debug for dyn Scheduler {
     }
 }
 
-/// Runs `jobs` on `scheduler`, and gives it back if it can be used again.
+/// Runs `jobs` on `scheduler`, and gives it back if it can be used again. `stop` ends
+/// the wait for it.
 ///
 /// # Errors
-/// The scheduler gave up, panicked, or made no progress.
+/// The scheduler gave up, panicked, made no progress for [`PATIENCE`], or did not run
+/// each job once and in order.
 pub fn execute(
-    mut scheduler: Box<dyn Scheduler>,
+    scheduler: Box<dyn Scheduler>,
     jobs: &Arc<JobRun>,
+    stop: &AtomicBool,
 ) -> Result<Executed, ExecuteError> {
+    execute_within(PATIENCE, scheduler, jobs, stop)
+}
+
+/// [`execute()`] with a patience of one's own, which is extended by the longest pause
+/// between the starts of the jobs.
+///
+/// # Errors
+/// As [`execute()`].
+pub fn execute_within(
+    patience: Duration,
+    scheduler: Box<dyn Scheduler>,
+    jobs: &Arc<JobRun>,
+    stop: &AtomicBool,
+) -> Result<Executed, ExecuteError> {
+    let (done, result) = channel();
+    let own = Arc::clone(jobs);
+    std::thread::Builder::new()
+        .name("scheduler-run".into())
+        .spawn(move || call(scheduler, &own, &done))
+        .map_err(ExecuteError::Spawn)?;
+    let pause = Duration::from_nanos(jobs.longest_pause_ns());
+    wait(&result, patience.saturating_add(pause), jobs, stop)
+}
+
+type Answer = Result<Executed, ExecuteError>;
+
+fn call(mut scheduler: Box<dyn Scheduler>, jobs: &Arc<JobRun>, done: &Sender<Answer>) {
+    let given = Arc::clone(jobs) as _;
+    jobs.begin();
     let began = Instant::now();
-    scheduler
-        .run(Arc::clone(jobs) as _)
-        .map_err(ExecuteError::Refused)?;
+    let run = catch_unwind(AssertUnwindSafe(|| scheduler.run(given)));
     let elapsed = began.elapsed();
-    Ok(Executed {
-        scheduler,
-        elapsed,
-        proof: jobs.verify(),
-    })
+    let error = match run {
+        Ok(Ok(())) => match jobs.verify() {
+            proof if proof.violated == 0 => {
+                // The receiver is gone if the caller's patience was at its end.
+                let _ = done.send(Ok(Executed {
+                    scheduler,
+                    elapsed,
+                    proof,
+                }));
+                return;
+            }
+            proof => ExecuteError::Violated(proof),
+        },
+        Ok(Err(why)) => ExecuteError::Refused(why),
+        Err(panic) => ExecuteError::Panicked(message(panic.as_ref())),
+    };
+    let _ = done.send(Err(error));
+    // Here, because the end of a broken scheduler may last for ever, or panic.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(scheduler)));
+}
+
+fn wait(result: &Receiver<Answer>, patience: Duration, jobs: &JobRun, stop: &AtomicBool) -> Answer {
+    let mut progress = Progress::new();
+    loop {
+        match result.recv_timeout(LOOK_EVERY.min(patience)) {
+            Ok(answer) => return answer,
+            Err(RecvTimeoutError::Timeout) => {}
+            // `call` always answers, but for a panic of the proof itself.
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(ExecuteError::Panicked("the check of the run failed".into()));
+            }
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(ExecuteError::Stopped);
+        }
+        if let Some(ended) = progress.stalled(jobs, patience) {
+            return Err(ExecuteError::Stalled {
+                ended,
+                count: jobs.graph().count().into(),
+                patience,
+            });
+        }
+    }
+}
+
+/// What was last seen of a run.
+struct Progress {
+    since: Instant,
+    /// By sample.
+    ended: u64,
+    /// When the sample last stood still.
+    ended_exactly: u64,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        Progress {
+            since: Instant::now(),
+            ended: 0,
+            ended_exactly: 0,
+        }
+    }
+
+    /// How many jobs had ended, if none has since `patience`.
+    fn stalled(&mut self, jobs: &JobRun, patience: Duration) -> Option<u64> {
+        let ended = jobs.ended();
+        let moved = ended != self.ended;
+        self.ended = ended;
+        if !moved && self.since.elapsed() < patience {
+            return None;
+        }
+        // The sample may have missed the progress.
+        let exactly = jobs.ended_exactly();
+        if !moved && exactly == self.ended_exactly {
+            return Some(exactly);
+        }
+        self.ended_exactly = exactly;
+        self.since = Instant::now();
+        None
+    }
+}
+
+/// What a panic said.
+pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "without a message".into())
 }
