@@ -41,7 +41,9 @@ mod proof;
 mod rayon_pool;
 mod shared_run;
 mod threads_of_cpus;
+mod timeline;
 mod tokio_runtime;
+mod trace;
 
 pub use calibrate::{Neighbours, calibrate};
 pub use choice::{Choice, SchedulerError, start};
@@ -49,6 +51,8 @@ pub use execute::{ExecuteError, Executed, PATIENCE, execute, execute_within};
 pub use job_run::{JobRun, JobTime, NodeWork};
 pub use kernels::{BLOCK_BYTES, Calibration, Kernel, Work};
 pub use proof::{Proof, Violation};
+pub use timeline::{Step, Timeline, inflations};
+pub use trace::{Trace, WorkerEvent, WorkerEventKind, write_trace};
 
 use plimsoll_graph::Jobs;
 use std::sync::Arc;
