@@ -1,4 +1,5 @@
-//! Runs jobs at their start times on a set of pinned workers.
+//! Runs jobs on pinned workers: a stream of jobs at their start times, in order, and graphs of
+//! jobs in time.
 //!
 //! A [`Pool`] has one worker thread per CPU of a set, pinned to it. Jobs come
 //! from a *source*: an iterator of ascending start times in nanoseconds since a
@@ -21,7 +22,39 @@
 //! free by then. This delay is not queueing; it is reported as the *slip*
 //! ([`Start::slip_ns`]).
 //!
-//! This crate must not know what the jobs do, count them or judge them.
+//! # Graphs of jobs
+//!
+//! A [`GraphScheduler`] runs graphs ([`Jobs`](plimsoll_graph::Jobs)): each job once, after its
+//! predecessors and not before its start. `start`, `submit` or `run`, and a [`Handle`] to wait, to
+//! cancel and to look at the progress: that is all. Workers steal from each other; how they
+//! sleep and are woken is in docs/scheduler.md. **Guarantees.** *No worker sleeps or searches in vain for
+//! long while a job is ready.* *A timed job starts at its time if a worker is free then.* Timed
+//! jobs that are due go before others, by start; a running job is not interrupted.
+//! There is no other order: the hash service keeps the [`Pool`], which is FIFO.
+//!
+//! This crate must not know what the jobs do, or judge them.
+//!
+//! ```
+//! use plimsoll_graph::{JobGraph, Jobs};
+//! use plimsoll_pool::{GraphScheduler, SchedulerOptions, allowed_cpus};
+//! use std::sync::Arc;
+//!
+//! struct Silent(JobGraph);
+//! impl Jobs for Silent {
+//!     fn count(&self) -> u32 { self.0.count() }
+//!     fn predecessors(&self, job: u32) -> u32 { self.0.predecessors(job).len() as u32 }
+//!     fn successors(&self, job: u32) -> &[u32] { self.0.successors(job) }
+//!     fn run(&self, _job: u32, _worker: usize) {}
+//! }
+//!
+//! let scheduler = GraphScheduler::start(&allowed_cpus()?, SchedulerOptions::PLAIN)?;
+//! let diamond = JobGraph::new(&[1; 4], &[(0, 1), (0, 2), (1, 3), (2, 3)])?;
+//! let outcome = scheduler.run(Arc::new(Silent(diamond)));
+//! assert!(outcome.is_complete());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # A stream of jobs
 //!
 //! ```
 //! use plimsoll_pool::{Pool, allowed_cpus};
@@ -45,11 +78,16 @@
 //! ```
 
 mod cpu;
+mod pinned;
 mod queue;
+mod scheduler;
 mod wait;
 mod workers;
 
 pub use cpu::{allowed_cpus, pin_this_thread};
+pub use scheduler::{
+    GraphScheduler, Handle, JobPanic, Outcome, Progress, RunningJob, SchedulerOptions, WorkerTime,
+};
 pub use workers::{Pool, Start};
 
 use plimsoll_model::CpuId;

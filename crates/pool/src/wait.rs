@@ -80,7 +80,21 @@ const CLOSED: u32 = 0;
 const OPEN: u32 = 1;
 const STOPPED: u32 = 2;
 
-/// Matches any waker: the gate always wakes all waiters.
+/// Sleeps while `word` has this value, until a wake-up or a time of the clock.
+/// Signals end it too: the caller looks at word and clock again in every case.
+pub(crate) fn wait_while(word: &AtomicU32, value: u32, until: Option<(&Clock, u64)>) {
+    let until = until.map(|(clock, at_ns)| clock.monotonic(at_ns));
+    let flags = futex::Flags::PRIVATE;
+    let _ = futex::wait_bitset(word, flags, value, until.as_ref(), ANY_WAKER);
+}
+
+/// Wakes up to `count` threads that sleep on `word`.
+pub(crate) fn wake(word: &AtomicU32, count: u32) {
+    // Fails only for an invalid address.
+    let _ = futex::wake(word, futex::Flags::PRIVATE, count);
+}
+
+/// Matches every wake-up.
 const ANY_WAKER: NonZeroU32 = NonZeroU32::MAX;
 
 impl Gate {
@@ -94,8 +108,7 @@ impl Gate {
 
     fn advance(&self, phase: u32) {
         self.0.fetch_max(phase, Ordering::AcqRel);
-        // Fails only for an invalid address.
-        let _ = futex::wake(&self.0, futex::Flags::PRIVATE, i32::MAX as u32);
+        wake(&self.0, i32::MAX as u32);
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
@@ -105,7 +118,7 @@ impl Gate {
     /// Waits until the gate is opened; `false` if it was stopped instead.
     pub(crate) fn wait_open(&self) -> bool {
         while self.0.load(Ordering::Acquire) == CLOSED {
-            self.sleep_while(CLOSED, None);
+            wait_while(&self.0, CLOSED, None);
         }
         !self.is_stopped()
     }
@@ -121,14 +134,8 @@ impl Gate {
             if now >= at_ns {
                 return Some(now);
             }
-            self.sleep_while(OPEN, Some(&clock.monotonic(at_ns)));
+            wait_while(&self.0, OPEN, Some((clock, at_ns)));
         }
-    }
-
-    fn sleep_while(&self, phase: u32, until: Option<&Timespec>) {
-        // Ends by time-out, wake-up, signal, or because the phase has already
-        // changed. The caller checks clock and phase again in every case.
-        let _ = futex::wait_bitset(&self.0, futex::Flags::PRIVATE, phase, until, ANY_WAKER);
     }
 }
 

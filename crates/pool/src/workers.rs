@@ -1,9 +1,8 @@
 use crate::PoolError;
-use crate::cpu::pin_this_thread;
+use crate::pinned::start_pinned;
 use crate::queue::Queue;
-use crate::wait::{Clock, Gate, set_min_timer_slack};
-use plimsoll_model::{CpuId, CpuSet};
-use std::sync::mpsc::{Sender, channel};
+use crate::wait::{Clock, Gate};
+use plimsoll_model::CpuSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
@@ -80,27 +79,17 @@ impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
         };
         let job = Arc::new(job);
         let clock = Clock::new(began);
-        let (ready, reports) = channel();
-        for (index, cpu) in cpus.iter().enumerate() {
+        let shared = Arc::clone(&pool.shared);
+        let bodies = cpus.iter().enumerate().map(|(index, cpu)| {
             let worker = Worker {
                 index,
                 clock,
-                shared: Arc::clone(&pool.shared),
+                shared: Arc::clone(&shared),
             };
-            let (job, ready) = (Arc::clone(&job), ready.clone());
-            let thread = std::thread::Builder::new()
-                .name(format!("worker-{cpu}"))
-                .spawn(move || worker.report_and_run(cpu, &ready, job.as_ref()))
-                .map_err(|source| PoolError::Spawn { cpu, source })?;
-            pool.threads.push(thread);
-        }
-        let mut reported: Vec<(usize, u32)> = reports
-            .iter()
-            .take(cpus.len())
-            .map(|(index, id)| Ok((index, id?)))
-            .collect::<Result<_, PoolError>>()?;
-        reported.sort_unstable();
-        pool.thread_ids = reported.into_iter().map(|(_, id)| id).collect();
+            let job = Arc::clone(&job);
+            (cpu, move || worker.run(job.as_ref()))
+        });
+        pool.thread_ids = start_pinned(&mut pool.threads, bodies)?;
         pool.shared.gate.open();
         Ok(pool)
     }
@@ -152,21 +141,7 @@ struct Worker<S: Iterator<Item = u64>> {
 }
 
 impl<S: Iterator<Item = u64>> Worker<S> {
-    fn report_and_run(
-        &self,
-        cpu: CpuId,
-        ready: &Sender<(usize, Result<u32, PoolError>)>,
-        job: &impl Fn(&Start),
-    ) {
-        let pinned = pin_this_thread(cpu);
-        set_min_timer_slack();
-        let id = rustix::thread::gettid()
-            .as_raw_nonzero()
-            .get()
-            .unsigned_abs();
-        // The receiver is gone if another worker failed; the gate is stopped
-        // then.
-        let _ = ready.send((self.index, pinned.map(|()| id)));
+    fn run(&self, job: &impl Fn(&Start)) {
         if self.shared.gate.wait_open() {
             while let Some(start) = self.next_start() {
                 job(&start);

@@ -1,0 +1,385 @@
+//! What one worker does: take an item, run jobs, release their successors.
+
+use super::account::Activity;
+use super::dependencies::Fate;
+use super::item::{Item, Task};
+use super::run::Run;
+use super::shared::Shared;
+use super::sleep::Search;
+use crossbeam_deque::{Steal, Worker as Deque};
+use plimsoll_graph::Release;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// How many jobs a worker looks through for roots before others may help.
+const ROOTS_AT_ONCE: u32 = 1024;
+
+pub(crate) struct Worker {
+    index: usize,
+    shared: Arc<Shared>,
+    deque: Deque<Item>,
+    /// The run that it worked for last.
+    held: Option<Held>,
+    /// Items of the timed queue on top of the deque, which go before that queue.
+    taken: usize,
+    /// Kept for its memory.
+    scratch: Vec<Item>,
+    timed: Vec<(u64, Item)>,
+}
+
+/// A run, and the jobs of it that have ended here and are not counted there yet.
+struct Held {
+    run: Arc<Run>,
+    ended: u32,
+}
+
+/// A job that runs next, without a way through the queues.
+#[derive(Clone, Copy)]
+struct Next {
+    job: u32,
+    fate: Fate,
+    /// Its start in nanoseconds of the scheduler's clock, if it has one.
+    start_ns: Option<u64>,
+}
+
+impl Worker {
+    pub(crate) fn new(index: usize, shared: Arc<Shared>, deque: Deque<Item>) -> Worker {
+        Worker {
+            index,
+            shared,
+            deque,
+            held: None,
+            taken: 0,
+            scratch: Vec::new(),
+            timed: Vec::new(),
+        }
+    }
+
+    /// Works until the scheduler stops.
+    pub(crate) fn work(mut self) {
+        let shared = Arc::clone(&self.shared);
+        self.enter(Activity::Dispatch);
+        while !shared.sleep.is_stopped() {
+            let item = self.take().or_else(|| {
+                self.count_ended();
+                shared.note_idle(self.index);
+                let found = shared.sleep.find_work(self.index, &mut self);
+                self.enter(Activity::Dispatch);
+                found
+            });
+            if let Some(item) = item {
+                self.process(item);
+            }
+        }
+        self.count_ended();
+    }
+
+    /// The next of its own, or a timed one that is due.
+    fn take(&mut self) -> Option<Item> {
+        if self.taken > 0 {
+            self.taken -= 1;
+        } else if let Some(item) = self.take_due() {
+            return Some(item);
+        }
+        self.deque.pop()
+    }
+
+    fn take_due(&mut self) -> Option<Item> {
+        let first_ns = self.shared.timed.first_ns()?;
+        let now_ns = self.shared.clock.now_ns();
+        if first_ns > now_ns {
+            return None;
+        }
+        let (timed, workers) = (&self.shared.timed, self.shared.workers());
+        timed.take_due(now_ns, workers, &mut self.scratch);
+        let mut rest = self.scratch.drain(..);
+        let first = rest.next();
+        self.taken = rest.len();
+        rest.rev().for_each(|item| self.deque.push(item));
+        if self.taken > 0 {
+            self.shared.sleep.published();
+        }
+        first
+    }
+
+    fn process(&mut self, item: Item) {
+        let Some(mut held) = self.hold(item.run) else {
+            return;
+        };
+        let worked = catch_unwind(AssertUnwindSafe(|| self.follow(&mut held, item.task)));
+        if let Err(cause) = worked {
+            // Not from a job: the graph contradicts itself, and its jobs cannot all end.
+            held.run.cancel();
+            held.run.note_panic(None, cause.as_ref());
+            self.shared.close(&held.run);
+        }
+        self.held = Some(held);
+    }
+
+    /// Works on a task, and on what it makes ready as long as that is one thing.
+    fn follow(&mut self, held: &mut Held, task: Task) {
+        let mut next = match task {
+            Task::Roots { first, end } => self.next_root(&held.run, first, end),
+            Task::Job(job) => Some(Next::at_once(job, Fate::Runs)),
+            Task::Skip(job) => Some(Next::at_once(job, Fate::Skipped)),
+        };
+        while let Some(now) = next {
+            if self.shared.sleep.is_stopped() {
+                break;
+            }
+            if self.goes_after_timed(&now) {
+                self.defer(&held.run, now);
+                break;
+            }
+            let fate = self.execute(&held.run, now);
+            held.ended += 1;
+            next = self.release_successors(&held.run, now.job, fate);
+        }
+    }
+
+    /// The run of this number, which has an item that nobody else has.
+    fn hold(&mut self, id: u32) -> Option<Held> {
+        if self.held.as_ref().is_some_and(|held| held.run.id != id) {
+            self.count_ended();
+            self.held = None;
+        }
+        self.held.take().or_else(|| {
+            let run = self.shared.run(id)?;
+            Some(Held { run, ended: 0 })
+        })
+    }
+
+    /// Tells the run how many of its jobs have ended here.
+    fn count_ended(&mut self) {
+        if let Some(held) = &mut self.held
+            && held.ended > 0
+        {
+            let ended = std::mem::take(&mut held.ended);
+            if held.run.end(ended) {
+                self.shared.close(&held.run);
+                self.held = None;
+            }
+        }
+    }
+
+    /// The first job from `first` on that has no predecessors and may start now. The rest
+    /// goes to the queue, in two halves.
+    fn next_root(&mut self, run: &Run, first: u32, mut end: u32) -> Option<Next> {
+        let mut published = false;
+        while end - first > ROOTS_AT_ONCE {
+            let middle = first + (end - first) / 2;
+            self.push_roots(run, middle, end);
+            published = true;
+            end = middle;
+        }
+        let mut found = None;
+        for job in first..end {
+            if run.jobs.predecessors(job) > 0 {
+                continue;
+            }
+            match run.jobs.release(job).start_ns {
+                0 => {
+                    let middle = job + 1 + (end - job - 1) / 2;
+                    self.push_roots(run, middle, end);
+                    self.push_roots(run, job + 1, middle);
+                    published |= job + 1 < end;
+                    found = Some(Next::at_once(job, Fate::Runs));
+                    break;
+                }
+                start_ns => {
+                    let item = run.item(Task::Job(job));
+                    self.timed.push((run.at_ns(start_ns), item));
+                }
+            }
+        }
+        if published {
+            self.shared.sleep.published();
+        }
+        self.queue_timed(run);
+        found
+    }
+
+    fn push_roots(&self, run: &Run, first: u32, end: u32) {
+        if first < end {
+            self.deque.push(run.item(Task::Roots { first, end }));
+        }
+    }
+
+    /// Moves what is in `timed` to the timed queue.
+    fn queue_timed(&mut self, run: &Run) {
+        let first_ns = self.timed.iter().map(|(at_ns, _)| *at_ns).min();
+        if let Some(first_ns) = first_ns {
+            self.shared.timed.add(self.timed.drain(..));
+            self.shared.sleep.published_timer(first_ns);
+            if run.is_cancelled() {
+                // The cancellation may have been too early to find them.
+                self.shared.cancel(run);
+            }
+        }
+    }
+
+    /// Whether a timed job is due that has an earlier start than this one, or this one has none.
+    fn goes_after_timed(&self, next: &Next) -> bool {
+        let Some(first_ns) = self.shared.timed.first_ns() else {
+            return false;
+        };
+        next.start_ns.is_none_or(|start_ns| first_ns < start_ns)
+            && first_ns <= self.shared.clock.now_ns()
+    }
+
+    fn defer(&mut self, run: &Run, next: Next) {
+        let item = run.item(next.task());
+        if let Some(start_ns) = next.start_ns {
+            self.timed.push((start_ns, item));
+            self.queue_timed(run);
+        } else {
+            self.deque.push(item);
+            self.shared.sleep.published();
+        }
+    }
+
+    /// Runs a job unless it is to be skipped, and tells what that means for its successors.
+    fn execute(&mut self, run: &Run, next: Next) -> Fate {
+        let tally = &run.tallies[self.index];
+        if next.fate == Fate::Skipped {
+            tally.skipped.add_one();
+            return Fate::Skipped;
+        }
+        if run.is_cancelled() {
+            return Fate::Runs;
+        }
+        self.shared.note_running(self.index, run.id, next.job);
+        self.enter(Activity::Work);
+        let ended = catch_unwind(AssertUnwindSafe(|| run.jobs.run(next.job, self.index)));
+        self.enter(Activity::Dispatch);
+        let fate = match ended {
+            Ok(()) => {
+                tally.ran.add_one();
+                Fate::Runs
+            }
+            Err(cause) => {
+                tally.panicked.add_one();
+                run.note_panic(Some(next.job), cause.as_ref());
+                Fate::Skipped
+            }
+        };
+        if let Release {
+            deadline_ns: Some(deadline_ns),
+            ..
+        } = run.jobs.release(next.job)
+            && self.shared.clock.now_ns() > run.at_ns(deadline_ns)
+        {
+            tally.deadlines_missed.add_one();
+        }
+        fate
+    }
+
+    /// Tells the successors of `job` that it has ended. Returns one that may run now; others
+    /// go to the queues.
+    fn release_successors(&mut self, run: &Run, job: u32, fate: Fate) -> Option<Next> {
+        let mut next = None;
+        let mut pushed = false;
+        let mut now_ns = None;
+        for &successor in run.jobs.successors(job) {
+            let predecessors = run.jobs.predecessors(successor);
+            let Some(fate) = run.dependencies.arrive(successor, predecessors, fate) else {
+                continue;
+            };
+            let mut ready = Next::at_once(successor, fate);
+            if fate == Fate::Runs && !run.is_cancelled() {
+                let start_ns = run.jobs.release(successor).start_ns;
+                ready.start_ns = (start_ns > 0).then(|| run.at_ns(start_ns));
+            }
+            let is_due = ready.start_ns.is_none_or(|start_ns| {
+                start_ns <= *now_ns.get_or_insert_with(|| self.shared.clock.now_ns())
+            });
+            let item = run.item(ready.task());
+            if next.is_none() && is_due {
+                next = Some(ready);
+            } else if let Some(start_ns) = ready.start_ns {
+                self.timed.push((start_ns, item));
+            } else {
+                self.deque.push(item);
+                pushed = true;
+            }
+        }
+        if pushed {
+            self.shared.sleep.published();
+        }
+        self.queue_timed(run);
+        next
+    }
+
+    fn steal(&mut self) -> Option<Item> {
+        let workers = self.shared.workers();
+        loop {
+            let mut again = false;
+            for distance in 1..workers {
+                let victim = &self.shared.stealers[(self.index + distance) % workers];
+                match victim.steal() {
+                    Steal::Success(item) => return Some(item),
+                    Steal::Retry => again = true,
+                    Steal::Empty => {}
+                }
+            }
+            if !again {
+                return None;
+            }
+        }
+    }
+}
+
+impl Next {
+    fn at_once(job: u32, fate: Fate) -> Next {
+        Next {
+            job,
+            fate,
+            start_ns: None,
+        }
+    }
+
+    fn task(&self) -> Task {
+        match self.fate {
+            Fate::Runs => Task::Job(self.job),
+            Fate::Skipped => Task::Skip(self.job),
+        }
+    }
+}
+
+impl Search for Worker {
+    type Found = Item;
+
+    const ROUNDS: u32 = 32;
+
+    fn search(&mut self) -> Option<Item> {
+        self.take_due().or_else(|| self.steal())
+    }
+
+    fn is_visible(&self) -> bool {
+        let is_due = |first_ns| first_ns <= self.shared.clock.now_ns();
+        self.shared.stealers.iter().any(|s| !s.is_empty())
+            || self.shared.timed.first_ns().is_some_and(is_due)
+    }
+
+    fn next_timer_ns(&self) -> Option<u64> {
+        self.shared.timed.first_ns()
+    }
+
+    fn pause(&mut self, round: u32) {
+        if round < 6 {
+            (0..1 << round).for_each(|_| std::hint::spin_loop());
+        } else {
+            std::thread::yield_now();
+        }
+    }
+
+    fn enter(&mut self, activity: Activity) {
+        if activity == Activity::Parked {
+            // A run that has ended is not kept alive by sleeping workers.
+            self.held = None;
+        }
+        if let Some(accounts) = &self.shared.accounts {
+            accounts[self.index].enter(activity, self.shared.clock.now_ns());
+        }
+    }
+}
