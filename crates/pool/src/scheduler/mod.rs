@@ -20,6 +20,9 @@ mod sync;
 mod timed;
 mod worker;
 
+#[cfg(all(test, model_check))]
+mod model;
+
 pub use account::WorkerTime;
 pub use handle::{Handle, Progress, RunningJob};
 pub use run::{JobPanic, Outcome};
