@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// The crates from the top, as ARCHITECTURE.md lists them, and the crates that
 /// each may depend on.
-const LAYERS: [(&str, &str); 15] = [
+const LAYERS: [(&str, &str); 16] = [
     (
         "plimsoll",
         "experiments report engine study side law record load control host model",
@@ -28,7 +28,8 @@ const LAYERS: [(&str, &str); 15] = [
     ("record", "model"),
     ("load", "control pool model"),
     ("control", "host model"),
-    ("schedulers", "pool graph model"),
+    ("schedulers", "plugin pool graph model"),
+    ("plugin", "graph"),
     ("pool", "graph model"),
     ("graph", ""),
     ("host", "model"),
@@ -199,6 +200,19 @@ fn dependencies_point_down_only() {
             .filter(|n| !allowed.contains(&n.as_str()));
         let more: Vec<&String> = more.collect();
         assert!(more.is_empty(), "{name} must not depend on {more:?}");
+    }
+}
+
+#[test]
+fn unsafe_code_is_in_the_scheduler_abi_alone() {
+    for (name, _) in LAYERS.iter().chain(&FOR_TESTS) {
+        let forbids = manifest(name).contains("\n[lints]\nworkspace = true\n");
+        assert_eq!(forbids, *name != "plugin", "{name}: lints");
+        for (path, text) in sources(&crates().join(name).join("src")) {
+            let allows = text.contains("allow(unsafe_code") || text.contains("expect(unsafe_code");
+            let is_abi = *name == "plugin" && path.ends_with("lib.rs");
+            assert!(!allows || is_abi, "{}", path.display());
+        }
     }
 }
 

@@ -7,9 +7,11 @@ use crate::kernels::Kernel;
 use crate::rayon_pool::Rayon;
 use crate::threads_of_cpus::check;
 use crate::tokio_runtime::Tokio;
-use plimsoll_model::CpuSet;
+use plimsoll_model::{CpuId, CpuSet};
+use plimsoll_plugin::{LoadError, Plugin};
 use plimsoll_pool::PoolError;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// A scheduler to test.
@@ -23,12 +25,14 @@ pub enum Choice {
     Threads,
     /// One queue behind a mutex and a condition variable: a control.
     CentralQueue,
+    /// One of the user's own, in a shared library.
+    Library(PathBuf),
 }
 
 /// Why a scheduler could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SchedulerError {
-    #[error("no scheduler is called {0:?}; choose {list}", list = names(Choice::ALL.iter()))]
+    #[error("no scheduler is called {0:?}; choose {list}, or the path of a library (with a `/`)", list = names(Choice::ALL.iter()))]
     Unknown(String),
     #[error("no kernel is called {0:?}; choose {list}", list = names(Kernel::ALL.iter()))]
     UnknownKernel(String),
@@ -36,6 +40,8 @@ pub enum SchedulerError {
     NoCpu,
     #[error(transparent)]
     Cpu(#[from] PoolError),
+    #[error(transparent)]
+    Library(#[from] LoadError),
     #[error("cannot start a worker: {0}; raise `ulimit -u` or pids.max")]
     Spawn(#[source] std::io::Error),
 }
@@ -50,7 +56,7 @@ fn names<T: fmt::Display>(all: impl Iterator<Item = T>) -> String {
 }
 
 impl Choice {
-    /// Those that have a name.
+    /// Those that have a name, which are in the program.
     pub const ALL: [Choice; 4] = [
         Choice::Rayon,
         Choice::Tokio,
@@ -63,6 +69,10 @@ impl FromStr for Choice {
     type Err = SchedulerError;
 
     fn from_str(name: &str) -> Result<Choice, SchedulerError> {
+        // As for a shell: with a `/` it is a path.
+        if name.contains('/') {
+            return Ok(Choice::Library(name.into()));
+        }
         let named = Choice::ALL
             .into_iter()
             .find(|choice| choice.to_string() == name);
@@ -77,6 +87,7 @@ impl fmt::Display for Choice {
             Choice::Tokio => "tokio",
             Choice::Threads => "threads",
             Choice::CentralQueue => "central-queue",
+            Choice::Library(path) => return path.display().fmt(f),
         })
     }
 }
@@ -85,7 +96,8 @@ impl fmt::Display for Choice {
 /// allows that.
 ///
 /// # Errors
-/// No CPU, one that this process may not use, or a worker cannot be started.
+/// No CPU, one that this process may not use, a worker cannot be started, or a library
+/// holds no scheduler.
 pub fn start(choice: &Choice, cpus: &CpuSet) -> Result<Box<dyn Scheduler>, SchedulerError> {
     check(cpus)?;
     Ok(match choice {
@@ -93,5 +105,9 @@ pub fn start(choice: &Choice, cpus: &CpuSet) -> Result<Box<dyn Scheduler>, Sched
         Choice::Tokio => Box::new(Tokio::start(cpus)?),
         Choice::Threads => Box::new(JobThreads::on(cpus)),
         Choice::CentralQueue => Box::new(CentralQueue::start(cpus)?),
+        Choice::Library(path) => {
+            let cpus: Vec<CpuId> = cpus.iter().collect();
+            Plugin::load(path)?.start(&cpus)?
+        }
     })
 }

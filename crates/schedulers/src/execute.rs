@@ -4,10 +4,9 @@
 //! end, that thread is left behind with the scheduler: it cannot be ended from
 //! outside, and joining it could last for ever. The process can still exit.
 
-use crate::Scheduler;
 use crate::job_run::JobRun;
 use crate::proof::Proof;
-use std::any::Any;
+use plimsoll_plugin::{Scheduler, panic_message};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,12 +49,6 @@ pub struct Executed {
     /// From the call of the scheduler to its return.
     pub elapsed: Duration,
     pub proof: Proof,
-}
-
-impl std::fmt::Debug for dyn Scheduler {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Scheduler")
-    }
 }
 
 /// Runs `jobs` on `scheduler`, and gives it back if it can be used again. `stop` ends
@@ -115,7 +108,7 @@ fn call(mut scheduler: Box<dyn Scheduler>, jobs: &Arc<JobRun>, done: &Sender<Ans
             proof => ExecuteError::Violated(proof),
         },
         Ok(Err(why)) => ExecuteError::Refused(why),
-        Err(panic) => ExecuteError::Panicked(message(panic.as_ref())),
+        Err(panic) => ExecuteError::Panicked(panic_message(panic.as_ref())),
     };
     let _ = done.send(Err(error));
     // Here, because the end of a broken scheduler may last for ever, or panic.
@@ -181,11 +174,4 @@ impl Progress {
         self.since = Instant::now();
         None
     }
-}
-
-/// What a panic said.
-pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "without a message".into())
 }

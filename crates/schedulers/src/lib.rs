@@ -50,41 +50,7 @@ pub use choice::{Choice, SchedulerError, start};
 pub use execute::{ExecuteError, Executed, PATIENCE, execute, execute_within};
 pub use job_run::{JobRun, JobTime, NodeWork};
 pub use kernels::{BLOCK_BYTES, Calibration, Kernel, Work};
+pub use plimsoll_plugin::{Account, Scheduler};
 pub use proof::{Proof, Violation};
 pub use timeline::{Step, Timeline, inflations};
 pub use trace::{Trace, WorkerEvent, WorkerEventKind, write_trace};
-
-use plimsoll_graph::Jobs;
-use std::sync::Arc;
-
-/// A task scheduler under test, with its workers.
-pub trait Scheduler: Send {
-    /// Runs all jobs, each once, after its predecessors and not before its start.
-    /// Returns when all have ended.
-    ///
-    /// # Errors
-    /// It could not: a sentence that says why.
-    fn run(&mut self, jobs: Arc<dyn Jobs>) -> Result<(), String>;
-
-    /// Where the workers' time went since the scheduler was started, one entry a
-    /// worker; empty where it keeps no account.
-    fn accounts(&self) -> Vec<Account> {
-        Vec::new()
-    }
-}
-
-/// Where the time of one worker went, in nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Account {
-    pub wall_ns: u64,
-    /// In the jobs themselves.
-    pub work_ns: u64,
-    /// Between jobs that it had itself.
-    pub dispatch_ns: u64,
-    /// Looking for jobs of others.
-    pub steal_ns: u64,
-    /// Waiting without sleeping.
-    pub spin_ns: u64,
-    /// Asleep.
-    pub parked_ns: u64,
-}

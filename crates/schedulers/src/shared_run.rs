@@ -1,7 +1,7 @@
 //! What all schedulers here need to run a graph, so that all pay the same for it.
 
-use crate::execute::message;
 use plimsoll_graph::Jobs;
+use plimsoll_plugin::panic_message;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -58,7 +58,10 @@ impl SharedRun {
         let run = AssertUnwindSafe(|| self.jobs.run(job, worker));
         match catch_unwind(run) {
             Ok(()) => self.ended(job, ready),
-            Err(panic) => self.fail(format!("job {job} panicked: {}", message(panic.as_ref()))),
+            Err(panic) => self.fail(format!(
+                "job {job} panicked: {}",
+                panic_message(panic.as_ref())
+            )),
         }
     }
 

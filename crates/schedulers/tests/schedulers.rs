@@ -134,6 +134,13 @@ fn names_are_read_back() {
     for choice in Choice::ALL {
         assert_eq!(choice.to_string().parse::<Choice>().unwrap(), choice);
     }
+    let own = "./libmine.so".parse::<Choice>().unwrap();
+    assert_eq!(own, Choice::Library("./libmine.so".into()));
+    let refused = start(&own, &cpus()).err().unwrap().to_string();
+    assert!(refused.contains("cannot open ./libmine.so"), "{refused}");
     let refused = "ryaon".parse::<Choice>().unwrap_err().to_string();
-    assert!(refused.contains("or central-queue"), "{refused}");
+    assert!(
+        refused.contains("or central-queue, or the path"),
+        "{refused}"
+    );
 }
