@@ -79,7 +79,7 @@ pub(crate) fn processes(folder: &Path) -> Result<Vec<Pid>, ControlError> {
 }
 
 /// A group and its descendants, innermost last.
-fn with_inner(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn with_inner(folder: &Path) -> Vec<PathBuf> {
     let mut folders = vec![folder.to_owned()];
     let mut nth = 0;
     while nth < folders.len() {
@@ -123,6 +123,12 @@ pub(crate) fn freeze(folder: &Path, on: bool) -> Result<bool, ControlError> {
     }
 }
 
+pub(crate) fn can_freeze(folder: &Path) -> bool {
+    ["cgroup.freeze", "freezer.state"]
+        .iter()
+        .any(|file| folder.join(file).exists())
+}
+
 pub(crate) fn is_frozen(folder: &Path) -> bool {
     let holds = |file: &str, state: &str| {
         files::read(&folder.join(file)).is_ok_and(|found| found.trim() == state)
@@ -161,7 +167,8 @@ pub(crate) fn kill(folder: &Path) -> Result<(), ControlError> {
 pub(crate) fn move_out(folder: &Path, home: &Path) -> Result<(), ControlError> {
     let move_all = || {
         let pids = processes(folder)?;
-        for pid in &pids {
+        // Writing 0 moves the calling process.
+        for pid in pids.iter().filter(|pid| **pid != 0) {
             attach_living(home, *pid)?;
         }
         Ok(pids.is_empty())

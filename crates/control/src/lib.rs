@@ -54,6 +54,7 @@ mod journal;
 mod layout;
 mod mechanism;
 mod poll;
+mod random;
 mod schedule;
 mod scratch;
 mod settings;

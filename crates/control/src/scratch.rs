@@ -13,8 +13,9 @@ mod tests;
 
 use crate::error::ControlError;
 use crate::folder::PREFIX;
-use crate::journal::{AtEnd, Change, Entry, Journal, random};
+use crate::journal::{AtEnd, Change, Entry, Journal};
 use crate::poll::until;
+use crate::random::random;
 use crate::tasks::{self, Mark, ProcessKey};
 use plimsoll_host::{ProcessStat, Root};
 use rustix::fs::{CWD, Mode, OFlags, openat};

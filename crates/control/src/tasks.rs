@@ -2,7 +2,7 @@
 //! reused: each signal goes through a pidfd that is opened first and then checked.
 
 use crate::error::ControlError;
-use crate::journal::random;
+use crate::random::random;
 use plimsoll_host::{HostError, Pid, ProcessStat, Root};
 use rustix::io::Errno;
 use rustix::process::{
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 const SENT: &str = "sent a signal";
 
 /// Identifies a process even if its PID is reused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct ProcessKey {
     pub(crate) pid: Pid,
     /// In clock ticks since boot, from /proc/PID/stat.

@@ -13,7 +13,8 @@ A run that is killed (kill -9, out of memory) cannot clean up behind itself.
 This command, as the start of every run, undoes what it changed: empty cgroups,
 controllers, folders of copies, and processes that were only measured. The
 command of `plimsoll side` is left as it is, frozen or restricted, until you say
-what is to be done with it.
+what is to be done with it. Cgroups of this user that have no journal any more
+are found by their names.
 
 Examples:
   plimsoll repair            undo, and list what still runs
@@ -40,7 +41,11 @@ pub(crate) fn run(args: &RepairArgs, output: &Output) -> Result<(), Failure> {
         (_, true) => Running::Kill,
         _ => Running::Leave,
     };
-    let repaired = Journals::usual().repair(&Root::machine(), running);
+    let (journals, root) = (Journals::usual(), Root::machine());
+    let repaired = journals.repair(&root, running).and_then(|mut all| {
+        all.extend(journals.repair_unjournalled(&root, running)?);
+        Ok(all)
+    });
     let repaired = repaired.map_err(|error| Failure::Run(error.to_string()))?;
     output.print(&described(&repaired))?;
     match repaired.iter().all(Repaired::is_whole) {
@@ -72,7 +77,11 @@ fn described(all: &[Repaired]) -> String {
 
 /// What killed runs have left, for the list of `plimsoll doctor`.
 pub(crate) fn found(journals: &Journals, root: &Root) -> Option<Requirement> {
-    let lost = match journals.leftovers(root) {
+    let all = journals.leftovers(root).and_then(|mut all| {
+        all.extend(journals.unjournalled(root)?);
+        Ok(all)
+    });
+    let lost = match all {
         Ok(all) if all.is_empty() => return None,
         Ok(all) => {
             let left: Vec<String> = all.into_iter().flat_map(|one| one.left).collect();

@@ -12,12 +12,14 @@ mod repair;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod unjournalled;
 
 pub use repair::Repaired;
 pub use undo::Running;
 pub(crate) use undo::{Undo, Undone};
 
 use crate::error::ControlError;
+use crate::random::random;
 use crate::tasks::{Mark, ProcessKey};
 use plimsoll_host::Root;
 use rustix::fs::{FlockOperation, flock};
@@ -280,11 +282,4 @@ fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
     file.write_all(&text)
-}
-
-/// A random number, as for a name that nobody can guess.
-pub(crate) fn random() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    // The keys of `RandomState` come from the kernel; no other generator is needed.
-    RandomState::new().hash_one(std::process::id())
 }

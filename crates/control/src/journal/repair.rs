@@ -28,7 +28,7 @@ pub struct Repaired {
 }
 
 impl Repaired {
-    fn nothing(owner: ProcessKey) -> Repaired {
+    pub(super) fn nothing(owner: ProcessKey) -> Repaired {
         Repaired {
             owner: owner.pid,
             done: Vec::new(),
@@ -159,7 +159,7 @@ fn merge(all: &mut BTreeMap<PathBuf, Repaired>, path: &Path, again: Option<Repai
 
 /// The process that wrote a journal, from the file name; `None` if the file is no
 /// journal.
-fn owner(path: &Path) -> Option<ProcessKey> {
+pub(super) fn owner(path: &Path) -> Option<ProcessKey> {
     let name = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
     let mut parts = name.split('-');
     Some(ProcessKey {

@@ -87,7 +87,12 @@ impl Undo<'_> {
         }
     }
 
-    fn group(&self, folder: &Path, home: &Path, at_end: AtEnd) -> Result<Undone, ControlError> {
+    pub(super) fn group(
+        &self,
+        folder: &Path,
+        home: &Path,
+        at_end: AtEnd,
+    ) -> Result<Undone, ControlError> {
         if !is_our_group(folder) {
             return Undone::nothing();
         }
@@ -218,7 +223,7 @@ fn still_enabled(parent: &Path, added: &[String]) -> Result<Vec<String>, Control
     Ok(enabled)
 }
 
-fn group_left(root: &Root, folder: &Path, inside: &[Pid]) -> String {
+pub(super) fn group_left(root: &Root, folder: &Path, inside: &[Pid]) -> String {
     let shown = folder.display();
     if inside.is_empty() {
         return format!("The cgroup {shown} is empty.");

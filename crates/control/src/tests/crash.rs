@@ -4,7 +4,7 @@
 
 use super::{BUSY, Bench, permitted, skip, wait};
 use crate::Mechanism::{Freeze, Kill, Quota};
-use crate::{AtEnd, CgroupLayout, Group, Journals, Running};
+use crate::{AtEnd, CgroupLayout, Group, Journals, Repaired, Running};
 use plimsoll_host::{ProcessStat, Root};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -244,6 +244,78 @@ fn work_of_a_killed_run_is_killed_on_request() {
         assert!(repaired[0].is_whole(), "{mode}: {repaired:?}");
         wait("the child to die", || !owner.child_lives(&bench));
     });
+}
+
+/// The journal of `owner` is removed, as with its folder.
+fn lose_journal(bench: &Bench, owner: &Owner) {
+    let prefix = format!("{}-", owner.process.id());
+    for entry in fs::read_dir(bench.dir.path().join("plimsoll")).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            fs::remove_file(entry.path()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn groups_whose_journal_is_lost_are_found_by_their_names() {
+    let bench = Bench::new();
+    for (mode, running) in [
+        ("group work", Running::Thaw),
+        ("group work", Running::Kill),
+        ("group work running", Running::Kill),
+    ] {
+        if !permitted(&bench.layout(), &[Freeze]) {
+            return;
+        }
+        let mut owner = Owner::start(&bench, mode);
+        lose_journal(&bench, &owner);
+        let pid = owner.process.id();
+        let of_owner = |found: Vec<Repaired>| found.into_iter().find(|one| one.owner == pid);
+        let listed = || of_owner(bench.journals.unjournalled(&bench.root).unwrap());
+        let repair = |running| {
+            let found = bench.journals.repair_unjournalled(&bench.root, running);
+            of_owner(found.unwrap())
+        };
+        assert_eq!(listed(), None, "{mode}: the owner lives");
+        owner.kill();
+        let named = format!("process {}", owner.child);
+        assert!(listed().unwrap().left.join(" ").contains(&named), "{mode}");
+        let kept = repair(Running::Leave).unwrap();
+        assert!(!kept.is_whole() && owner.child_lives(&bench), "{kept:?}");
+        let stat = || ProcessStat::read(&bench.root, owner.child).unwrap();
+        let before = stat().unwrap().cpu();
+        let repaired = repair(running).unwrap();
+        assert!(repaired.is_whole(), "{mode}: {repaired:?}");
+        assert!(!owner.has_folders(), "{mode}");
+        assert_eq!(listed(), None, "{mode}");
+        if running == Running::Thaw {
+            wait("the child to go on", || stat().unwrap().cpu() > before);
+            let pid = i32::try_from(owner.child).ok();
+            let pid = pid.and_then(rustix::process::Pid::from_raw).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        wait("the child to die", || !owner.child_lives(&bench));
+    }
+}
+
+#[test]
+fn groups_with_names_of_others_are_left_alone() {
+    let bench = Bench::new();
+    let layout = bench.layout();
+    let levels = layout.found.v2.iter().chain(layout.found.v1.values());
+    let Some(level) = levels.into_iter().find(|level| level.ours) else {
+        return skip("no cgroup in which this user may make groups");
+    };
+    let pid = std::process::id();
+    let folder = level.folder.join(format!("plimsoll-{pid}-tests"));
+    fs::create_dir(&folder).unwrap();
+    let repaired = bench
+        .journals
+        .repair_unjournalled(&bench.root, Running::Leave);
+    let is_there = folder.exists();
+    fs::remove_dir(&folder).unwrap();
+    assert!(is_there, "{repaired:?}");
 }
 
 #[test]

@@ -47,6 +47,17 @@ impl Cgroups {
         self.v2.as_ref().map(|_| 2)
     }
 
+    /// The folders of the uppermost groups, once each: version 2, then those of version 1.
+    pub fn tops(&self) -> Vec<&str> {
+        let mut tops: Vec<&str> = Vec::new();
+        for mount in self.v2.iter().chain(self.v1.values()) {
+            if !tops.contains(&mount.point.as_str()) {
+                tops.push(&mount.point);
+            }
+        }
+        tops
+    }
+
     /// CPU time of the group `name` and its descendants since the group was
     /// created. `name` is a path below the mount, such as
     /// `system.slice/nginx.service`, or the absolute path of its directory.
@@ -162,6 +173,14 @@ pub(crate) mod tests {
         assert_eq!(version(V1), Some(1));
         assert_eq!(version(&format!("{V1}{UNIFIED}")), Some(1));
         assert_eq!(version(""), None);
+    }
+
+    #[test]
+    fn each_mounted_hierarchy_is_named_once() {
+        let tree = mounted(&format!("{V1}{UNIFIED}"));
+        let points = ["unified", "cpu,cpuacct", "memory", "systemd"];
+        let points = points.map(|name| format!("/sys/fs/cgroup/{name}"));
+        assert_eq!(Cgroups::find(tree.root()).unwrap().tops(), points);
     }
 
     fn cpu_time(tree: &FakeTree, name: &str) -> Result<CpuTime, HostError> {
