@@ -3,7 +3,7 @@
 //! signals, an experiment in a thread.
 
 use crate::error::SideError;
-use crate::freeze_reports::FreezeReports;
+use crate::freeze_reports::{FreezeReport, FreezeReports};
 use crate::guard::{GuardSpec, Guards};
 use crate::limit::{Limit, LimitCheck};
 use crate::log::Log;
@@ -225,8 +225,10 @@ impl Control {
         }
         let frozen = self.limit == Limit::Frozen;
         let reports = &mut self.freeze_reports;
-        if let Some(line) = reports.update(Instant::now(), frozen, &decision.reason) {
-            notify(Notice::Note(line));
+        match reports.update(Instant::now(), frozen, &decision.reason) {
+            Some(FreezeReport::Stands(line)) => notify(Notice::Warning(line)),
+            Some(FreezeReport::Continues(line)) => notify(Notice::Note(line)),
+            None => {}
         }
         self.write(&Entry::of(&sample, &decision), notify);
         self.rule.state = decision.state;

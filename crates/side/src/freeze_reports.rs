@@ -1,4 +1,7 @@
 //! When to report that the command is frozen, and that it continues. Pure.
+//!
+//! The first long pause is reported, and its end. Later ones are in the log and in the
+//! tally at the end: on a machine that is often saturated they would be a loop of messages.
 
 use plimsoll_law::Reason;
 use std::time::{Duration, Instant};
@@ -13,6 +16,16 @@ pub(crate) struct FreezeReports {
     cause: String,
     reported: bool,
     reported_elsewhere: bool,
+    /// The first long pause has ended.
+    was_told: bool,
+}
+
+/// What to tell the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FreezeReport {
+    /// It has stood still for long, why, and how to end it.
+    Stands(String),
+    Continues(String),
 }
 
 impl FreezeReports {
@@ -21,17 +34,23 @@ impl FreezeReports {
         self.reported_elsewhere = true;
     }
 
-    /// Called once per decision: whether it is now frozen, and the reason. Returns a
-    /// sentence to report.
-    pub(crate) fn update(&mut self, now: Instant, frozen: bool, reason: &Reason) -> Option<String> {
+    /// Called once per decision: whether it is now frozen, and the reason. Returns what
+    /// to report.
+    pub(crate) fn update(
+        &mut self,
+        now: Instant,
+        frozen: bool,
+        reason: &Reason,
+    ) -> Option<FreezeReport> {
         if !frozen {
             let before = std::mem::take(self);
+            self.was_told = before.was_told || before.reported;
             let was_reported = before.reported || before.reported_elsewhere;
             let since = before.since.filter(|_| was_reported)?;
             let seconds = now.saturating_duration_since(since).as_secs();
-            return Some(format!(
+            return Some(FreezeReport::Continues(format!(
                 "the command goes on after standing still for {seconds} s"
-            ));
+            )));
         }
         if !matches!(reason, Reason::Held { .. }) {
             self.cause = reason.to_string();
@@ -39,14 +58,16 @@ impl FreezeReports {
         }
         let since = *self.since.get_or_insert(now);
         let frozen_for = now.saturating_duration_since(since);
-        if self.reported || self.reported_elsewhere || frozen_for < LONG {
+        let is_told = self.was_told || self.reported || self.reported_elsewhere;
+        if is_told || frozen_for < LONG {
             return None;
         }
         self.reported = true;
         let (seconds, cause) = (frozen_for.as_secs(), &self.cause);
-        Some(format!(
-            "the command has stood still for {seconds} s: {cause}"
-        ))
+        Some(FreezeReport::Stands(format!(
+            "the command has stood still for {seconds} s: {cause}; it goes on when that is over, \
+             however long it takes; Ctrl-C or SIGTERM ends it, timeout(1) limits the wait"
+        )))
     }
 }
 
@@ -68,26 +89,34 @@ mod tests {
     }
 
     #[test]
-    fn a_long_freeze_and_its_end_are_reported_once() {
+    fn the_first_long_freeze_and_its_end_are_reported_once() {
         let (start, mut reports) = (Instant::now(), FreezeReports::default());
         let mut at = |s, frozen, reason: &Reason| {
             reports.update(start + Duration::from_secs(s), frozen, reason)
         };
         assert_eq!(at(0, true, &needs()), None);
         assert_eq!(at(9, true, &held()), None);
-        assert_eq!(
-            at(10, true, &held()).unwrap(),
-            "the command has stood still for 10 s: others need the CPU: 0 % left of \
-             100 % headroom"
+        let Some(FreezeReport::Stands(words)) = at(10, true, &held()) else {
+            panic!("not reported");
+        };
+        assert!(
+            words.starts_with(
+                "the command has stood still for 10 s: others need the CPU: 0 % left of \
+                 100 % headroom; "
+            ) && words.contains("Ctrl-C"),
+            "{words}"
         );
-        assert_eq!(at(11, true, &needs()), None);
-        assert_eq!(
-            at(31, false, &held()).unwrap(),
-            "the command goes on after standing still for 31 s"
-        );
-        assert_eq!(at(32, false, &held()), None);
-        assert_eq!(at(33, true, &needs()), None);
-        assert!(at(43, true, &needs()).is_some(), "another pause");
+        for s in 11..5000 {
+            assert_eq!(at(s, true, &needs()), None, "{s}");
+        }
+        let continues = "the command goes on after standing still for 5031 s";
+        let continues = FreezeReport::Continues(continues.to_owned());
+        assert_eq!(at(5031, false, &held()), Some(continues));
+        assert_eq!(at(5032, false, &held()), None);
+        for s in 5033..5060 {
+            assert_eq!(at(s, true, &needs()), None, "another pause");
+        }
+        assert_eq!(at(5060, false, &held()), None);
     }
 
     #[test]

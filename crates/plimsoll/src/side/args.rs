@@ -42,6 +42,10 @@ swap, on which no limit is set. Without swap a command that needs more comes
 nearly to a standstill, and is not killed; only --memory-max kills. Both need a
 cgroup; cgroup version 1 has --memory-max alone.
 
+A command that has stood still for 10 s is reported, once, also with --quiet. It
+waits for as long as others need the CPU: Ctrl-C ends it, and timeout(1) before
+`plimsoll side` limits the wait.
+
 Decisions come each second under weight and idle, where the kernel lets go by
 itself, else twice a second: a share must follow the service.
 
