@@ -4,6 +4,7 @@ use crate::Scheduler;
 use crate::central_queue::CentralQueue;
 use crate::job_threads::JobThreads;
 use crate::kernels::Kernel;
+use crate::own_scheduler::OwnScheduler;
 use crate::rayon_pool::Rayon;
 use crate::threads_of_cpus::check;
 use crate::tokio_runtime::Tokio;
@@ -17,6 +18,8 @@ use std::str::FromStr;
 /// A scheduler to test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
+    /// Plimsoll's own: work stealing, with timers.
+    Plimsoll,
     /// rayon's thread pool, a spawn per job.
     Rayon,
     /// tokio's multi-thread runtime, a task per job.
@@ -57,7 +60,8 @@ fn names<T: fmt::Display>(all: impl Iterator<Item = T>) -> String {
 
 impl Choice {
     /// Those that have a name, which are in the program.
-    pub const ALL: [Choice; 4] = [
+    pub const ALL: [Choice; 5] = [
+        Choice::Plimsoll,
         Choice::Rayon,
         Choice::Tokio,
         Choice::Threads,
@@ -83,6 +87,7 @@ impl FromStr for Choice {
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Choice::Plimsoll => "plimsoll",
             Choice::Rayon => "rayon",
             Choice::Tokio => "tokio",
             Choice::Threads => "threads",
@@ -99,8 +104,29 @@ impl fmt::Display for Choice {
 /// No CPU, one that this process may not use, a worker cannot be started, or a library
 /// holds no scheduler.
 pub fn start(choice: &Choice, cpus: &CpuSet) -> Result<Box<dyn Scheduler>, SchedulerError> {
+    start_any(choice, cpus, false)
+}
+
+/// [`start`], with an account of the workers' time where the scheduler can keep one.
+/// That reads the clock twice a job.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_accounted(
+    choice: &Choice,
+    cpus: &CpuSet,
+) -> Result<Box<dyn Scheduler>, SchedulerError> {
+    start_any(choice, cpus, true)
+}
+
+fn start_any(
+    choice: &Choice,
+    cpus: &CpuSet,
+    accounting: bool,
+) -> Result<Box<dyn Scheduler>, SchedulerError> {
     check(cpus)?;
     Ok(match choice {
+        Choice::Plimsoll => Box::new(OwnScheduler::start(cpus, accounting)?),
         Choice::Rayon => Box::new(Rayon::start(cpus)?),
         Choice::Tokio => Box::new(Tokio::start(cpus)?),
         Choice::Threads => Box::new(JobThreads::on(cpus)),

@@ -37,6 +37,7 @@ mod execute;
 mod job_run;
 mod job_threads;
 mod kernels;
+mod own_scheduler;
 mod proof;
 mod rayon_pool;
 mod shared_run;
@@ -46,7 +47,7 @@ mod tokio_runtime;
 mod trace;
 
 pub use calibrate::{Neighbours, calibrate};
-pub use choice::{Choice, SchedulerError, start};
+pub use choice::{Choice, SchedulerError, start, start_accounted};
 pub use execute::{ExecuteError, Executed, PATIENCE, execute, execute_within};
 pub use job_run::{JobRun, JobTime, NodeWork};
 pub use kernels::{BLOCK_BYTES, Calibration, Kernel, Work};

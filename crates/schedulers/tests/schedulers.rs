@@ -9,7 +9,7 @@
 
 use plimsoll_graph::{JobGraph, Release};
 use plimsoll_model::CpuSet;
-use plimsoll_schedulers::{Choice, ExecuteError, JobRun, execute_within, start};
+use plimsoll_schedulers::{Choice, ExecuteError, JobRun, execute_within, start, start_accounted};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -126,6 +126,25 @@ fn impossible_cpus_are_refused() {
         assert_eq!(refused.to_string(), "no CPU to run on; give at least one");
         let refused = start(&choice, &[8191].into_iter().collect()).err().unwrap();
         assert!(refused.to_string().contains("CPU 8191"), "{refused}");
+    }
+}
+
+#[test]
+fn accounts_are_kept_by_those_that_can_and_when_asked() {
+    for choice in Choice::ALL {
+        let jobs = || {
+            let graph = Arc::new(JobGraph::new(&[1; 50], &[]).unwrap());
+            Arc::new(JobRun::new(graph, Box::new(|_, _| {}), None, false))
+        };
+        let stop = AtomicBool::new(false);
+        let accounted = start_accounted(&choice, &cpus()).unwrap();
+        let ran = execute_within(LONG, accounted, &jobs(), &stop).unwrap();
+        let workers = ran.scheduler.accounts().len();
+        let can = choice == Choice::Plimsoll;
+        assert_eq!(workers, if can { cpus().len() } else { 0 }, "{choice}");
+        let plain = start(&choice, &cpus()).unwrap();
+        let ran = execute_within(LONG, plain, &jobs(), &stop).unwrap();
+        assert_eq!(ran.scheduler.accounts(), [], "{choice}");
     }
 }
 
