@@ -172,9 +172,16 @@ fn all_requests(finding: &CapacityFinding) -> String {
     })
 }
 
-/// The interval for runs at other times.
+/// The interval for runs at other times, where it is wider than that of the run by more than
+/// a tenth.
 fn other_times(finding: &CapacityFinding) -> String {
-    words_of(finding.other_times_rps, |rate| {
+    let width = |rate: Estimate| Some(rate.high? - rate.low?);
+    let own = finding.rate_rps.and_then(width);
+    let is_wider = |rate: &Estimate| match (width(*rate), own) {
+        (Some(wide), Some(own)) => wide > 1.1 * own,
+        _ => true,
+    };
+    words_of(finding.other_times_rps.filter(is_wider), |rate| {
         let written = Written::rate(rate);
         let ends = match (&written.low, &written.high) {
             (Some(low), Some(high)) => format!("{low} to {high}/s"),

@@ -148,3 +148,19 @@ fn runs_without_intervals_differ_by_at_least_what_is_stated() {
     let one = difference(&a[..1], &b[..1], stated(0.2));
     assert_eq!(one.interval(), None, "nothing says what varies within it");
 }
+
+#[test]
+fn an_interval_for_other_times_adds_the_assumed_deviation() {
+    let alone = Estimate::within(1000.0, 1000.0, 1000.0);
+    let own = Estimate::within(1000.0, 900.0, 1100.0);
+    for (one, low, high) in [(alone, 942.9, 1060.6), (own, 886.3, 1118.5)] {
+        let wide = at_other_times(one);
+        let ends = (wide.low.unwrap(), wide.high.unwrap());
+        assert!(
+            (ends.0 - low).abs() < 0.1 && (ends.1 - high).abs() < 0.1,
+            "{ends:?}"
+        );
+    }
+    let bound = at_other_times(Estimate { high: None, ..own });
+    assert!(bound.low.is_some() && bound.high.is_none(), "{bound:?}");
+}
