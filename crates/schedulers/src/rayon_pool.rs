@@ -39,17 +39,17 @@ impl Scheduler for Rayon {
         let run = &SharedRun::new(jobs);
         set_min_timer_slack();
         // On the calling thread, so that waiting for a start takes no worker.
-        self.pool.in_place_scope(|scope| {
-            scope.spawn(|scope| run.ready_at_once().for_each(|job| spawn(scope, run, job)));
-            run.release_in_time(began, |job| spawn(scope, run, job));
+        self.pool.in_place_scope(|tasks| {
+            tasks.spawn(|tasks| run.ready_at_once().for_each(|job| spawn(tasks, run, job)));
+            run.release_in_time(began, |job| spawn(tasks, run, job));
         });
         run.result()
     }
 }
 
-fn spawn<'scope>(scope: &Scope<'scope>, run: &'scope SharedRun, job: u32) {
-    scope.spawn(move |scope| {
+fn spawn<'scope>(tasks: &Scope<'scope>, run: &'scope SharedRun, job: u32) {
+    tasks.spawn(move |tasks| {
         let worker = current_thread_index().unwrap_or(0);
-        run.run_job(job, worker, |ready| spawn(scope, run, ready));
+        run.run_job(job, worker, |ready| spawn(tasks, run, ready));
     });
 }
