@@ -410,6 +410,9 @@ fn held_out() -> Vec<Scenario> {
         .waiting()
         .wrong(16),
         varying("held out: neighbour from 3,000/s", neighbour).wrong(2),
+        // Beyond what answers assume for other times.
+        varying("held out: drift of 5 % over 300 s", drift(0.05, 300.0)).wrong(2),
+        varying("held out: drift of 5 % over 1800 s", drift(0.05, 1800.0)).wrong(35),
     ]
 }
 
