@@ -266,3 +266,6 @@ fn text(error: &[c_char; ERROR_SIZE]) -> String {
         Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;
