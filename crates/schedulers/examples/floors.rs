@@ -24,6 +24,32 @@ fn graph(nodes: u32, needs: u32) -> Result<JobGraph, Box<dyn Error>> {
     Ok(JobGraph::new(&vec![1; nodes as usize], &edges)?)
 }
 
+/// A scheduler and what its runs took per job.
+struct Tried {
+    name: String,
+    /// Away while it runs.
+    scheduler: Option<Box<dyn Scheduler>>,
+    ns: Vec<f64>,
+}
+
+impl Tried {
+    fn run(&mut self, jobs: &JobRun) -> Result<(), Box<dyn Error>> {
+        let Some(taken) = self.scheduler.take() else {
+            return Ok(());
+        };
+        let ran = execute(taken, &Arc::new(jobs.again()), &AtomicBool::new(false))?;
+        let nodes = f64::from(jobs.graph().count());
+        self.ns.push(ran.elapsed.as_nanos() as f64 / nodes);
+        self.scheduler = Some(ran.scheduler);
+        Ok(())
+    }
+
+    fn median_ns(&mut self) -> f64 {
+        self.ns.sort_by(f64::total_cmp);
+        self.ns[self.ns.len() / 2]
+    }
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let cpus = plimsoll_pool::allowed_cpus()?;
     let libraries = std::env::args()
@@ -39,28 +65,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     ] {
         let graph = Arc::new(graph(nodes, needs)?);
         let jobs = JobRun::new(graph, Box::new(|_, _| {}), None, false);
-        let mut started: Vec<(String, Option<Box<dyn Scheduler>>, Vec<f64>)> = Vec::new();
+        let mut started = Vec::new();
         for choice in &choices {
             let is_left_out = *choice == Choice::Threads && nodes > 4096;
             if !is_left_out {
-                let scheduler = start(choice, &cpus)?;
-                started.push((choice.to_string(), Some(scheduler), Vec::new()));
+                started.push(Tried {
+                    name: choice.to_string(),
+                    scheduler: Some(start(choice, &cpus)?),
+                    ns: Vec::new(),
+                });
             }
         }
         for _ in 0..TURNS {
-            for (_, scheduler, floors) in &mut started {
-                let Some(taken) = scheduler.take() else {
-                    continue;
-                };
-                let ran = execute(taken, &Arc::new(jobs.again()), &AtomicBool::new(false))?;
-                floors.push(ran.elapsed.as_nanos() as f64 / f64::from(nodes));
-                *scheduler = Some(ran.scheduler);
-            }
+            started.iter_mut().try_for_each(|tried| tried.run(&jobs))?;
         }
         println!("{name}, {nodes} jobs");
-        for (choice, _, mut floors) in started {
-            floors.sort_by(f64::total_cmp);
-            println!("  {:40} {:9.0}", choice, floors[floors.len() / 2]);
+        for mut tried in started {
+            let floor_ns = tried.median_ns();
+            println!("  {:40} {floor_ns:9.0}", tried.name);
         }
     }
     Ok(())
