@@ -63,7 +63,7 @@ const REPORTS: [&str; 7] = [
 const SHARED_BY_REPORTS: [&str; 6] = ["capacity", "chart", "document", "html", "number", "tests"];
 
 /// Files of these names are pure in every crate.
-const PURE_FILES: [&str; 7] = [
+const PURE_FILES: [&str; 9] = [
     "plan.rs",
     "search.rs",
     "threads.rs",
@@ -71,6 +71,8 @@ const PURE_FILES: [&str; 7] = [
     "study.rs",
     "findings.rs",
     "document.rs",
+    "proof.rs",
+    "timeline.rs",
 ];
 
 /// Crates whose every file is pure.
