@@ -38,6 +38,7 @@ mod logistic;
 pub mod picture;
 mod pooled;
 pub mod rated;
+pub mod rig;
 pub mod seeded;
 mod serial;
 mod shown;

@@ -3,6 +3,7 @@
 
 use crate::bootstrap;
 use plimsoll_model::Estimate;
+use std::ops::Range;
 
 /// The slope; `None` without two different x.
 pub(crate) fn slope(points: &[(f64, f64)]) -> Option<f64> {
@@ -21,7 +22,8 @@ pub(crate) fn median(values: &mut [f64]) -> Option<f64> {
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pairs: Pairs,
-    points: usize,
+    /// By x.
+    points: Vec<(f64, f64)>,
     slope: f64,
     at_zero: f64,
 }
@@ -36,10 +38,10 @@ impl Line {
         let slope = pairs.median(&vec![1; points.len()])?;
         let mut rest: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
         Some(Line {
-            pairs,
-            points: points.len(),
-            slope,
             at_zero: median(&mut rest)?,
+            pairs,
+            points,
+            slope,
         })
     }
 
@@ -56,13 +58,48 @@ impl Line {
     /// In a resample a pair counts as often as both of its points were drawn
     /// together, so that the slopes are computed and sorted once.
     pub(crate) fn slope_with_interval(&self, seed: u64) -> Estimate {
-        let mut times = vec![0u32; self.points];
-        let replicates = bootstrap::resample(self.points, seed, |draw| {
+        let points = self.points.len();
+        let mut times = vec![0u32; points];
+        let replicates = bootstrap::resample(points, seed, |draw| {
             times.fill(0);
             draw.iter().for_each(|i| times[*i] += 1);
             self.pairs.median(&times)
         });
-        bootstrap::estimate(self.slope, replicates, self.points)
+        bootstrap::estimate(self.slope, replicates, points)
+    }
+
+    /// Slope and value at 0 with intervals, for points of which all of one x are drawn
+    /// together: the line is not exact, and repeats at one x do not show by how much.
+    pub(crate) fn with_intervals_by_x(&self, seed: u64) -> (Estimate, Estimate) {
+        let xs: Vec<&[(f64, f64)]> = self.points.chunk_by(|a, b| a.0 == b.0).collect();
+        let mut ranges = Vec::with_capacity(xs.len());
+        for x in &xs {
+            let before = ranges.last().map_or(0, |range: &Range<usize>| range.end);
+            ranges.push(before..before + x.len());
+        }
+        let mut times = vec![0u32; self.points.len()];
+        let mut at_zero = Vec::with_capacity(bootstrap::RESAMPLES);
+        let slopes = bootstrap::resample(xs.len(), seed, |draw| {
+            times.fill(0);
+            for x in draw {
+                times[ranges[*x].clone()].iter_mut().for_each(|t| *t += 1);
+            }
+            let slope = self.pairs.median(&times);
+            let rests = slope.map(|slope| self.rests(slope, &times));
+            at_zero.push(rests.and_then(|mut r| median(&mut r)).unwrap_or(f64::NAN));
+            slope
+        });
+        (
+            bootstrap::estimate(self.slope, slopes, xs.len()),
+            bootstrap::estimate(self.at_zero, at_zero, xs.len()),
+        )
+    }
+
+    /// What is left of each point without the slope, as often as it counts.
+    fn rests(&self, slope: f64, times: &[u32]) -> Vec<f64> {
+        let each = self.points.iter().zip(times);
+        each.flat_map(|((x, y), times)| std::iter::repeat_n(y - slope * x, *times as usize))
+            .collect()
     }
 }
 

@@ -1,0 +1,159 @@
+use super::*;
+use crate::seeded::Rng;
+use crate::testing::normal;
+
+const GRAIN: Duration = Duration::from_micros(200);
+
+fn workers(count: u32) -> NonZeroU32 {
+    NonZeroU32::new(count).unwrap()
+}
+
+fn run(jobs: u32, ms: f64) -> PeakRun {
+    PeakRun {
+        jobs,
+        run_time_ns: ms * 1e6,
+    }
+}
+
+/// Peaks of 10, 20 .. 200 jobs, `repeats` each, on a line with noise of a few percent
+/// that is skewed upwards.
+fn noisy(startup_ms: f64, gradient_ms: f64, repeats: u32, seed: u64) -> Vec<PeakRun> {
+    let mut rng = Rng::seeded(seed);
+    (1..=20 * repeats)
+        .map(|nth| {
+            let jobs = 10 * (1 + nth % 20);
+            let ideal = startup_ms + gradient_ms * f64::from(jobs);
+            run(
+                jobs,
+                ideal * (1.0 + 0.03 * (rng.exponential() - std::f64::consts::LN_2)),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn an_exact_line_is_found() {
+    let runs: Vec<PeakRun> = (1..20)
+        .map(|p| run(2 * p, 5.0 + 0.2 * f64::from(p)))
+        .collect();
+    let found = line(&runs, GRAIN, workers(2), 1).unwrap();
+    assert!((found.gradient_us_per_job.value - 100.0).abs() < 1e-6);
+    assert!((found.startup_us.value - 5000.0).abs() < 1e-6);
+    assert!((found.gradient_ratio.unwrap().value - 1.0).abs() < 1e-9);
+    assert_eq!(found.two_populations, None);
+    assert_eq!(line(&runs[..1], GRAIN, workers(2), 1), None);
+    let empty = line(&runs, Duration::ZERO, workers(2), 1).unwrap();
+    assert_eq!(empty.gradient_ratio, None);
+}
+
+#[test]
+fn intervals_hold_the_truth_as_often_as_stated() {
+    let (mut gradients, mut startups, mut widest) = (0, 0, 0.0f64);
+    for seed in 0..200 {
+        let found = line(&noisy(1.0, 0.1, 3, seed), GRAIN, workers(2), seed).unwrap();
+        let (low, high) = found.gradient_us_per_job.interval().unwrap();
+        widest = widest.max(high - low);
+        gradients += u32::from(found.gradient_us_per_job.holds(100.0));
+        startups += u32::from(found.startup_us.holds(1000.0));
+    }
+    // 190 are stated, and 178 is four standard deviations below.
+    assert!(gradients >= 182, "{gradients} of 200");
+    assert!(startups >= 182, "{startups} of 200");
+    println!("gradient {gradients}, start-up {startups} of 200; widest {widest}");
+    assert!(
+        widest < 10.0,
+        "{widest}: an interval this wide tells nothing"
+    );
+}
+
+#[test]
+fn a_fifth_of_disturbed_runs_turns_nothing() {
+    let mut runs = noisy(1.0, 0.1, 5, 1);
+    for run in runs.iter_mut().step_by(5) {
+        run.run_time_ns += 3e7;
+    }
+    let found = line(&runs, GRAIN, workers(2), 1).unwrap();
+    assert!(
+        (found.gradient_us_per_job.value - 100.0).abs() < 3.0,
+        "{found:?}"
+    );
+}
+
+#[test]
+fn one_population_is_hardly_ever_flagged() {
+    let flagged = |seed: &u64| {
+        let points = noisy(1.0, 0.1, 3, *seed);
+        line(&points, GRAIN, workers(2), *seed)
+            .unwrap()
+            .two_populations
+            .is_some()
+    };
+    let flagged = (0..300).filter(flagged).count();
+    // Three are stated at most; nine are three standard deviations above.
+    println!("{flagged} of 300");
+    assert!(flagged <= 9, "{flagged} of 300");
+}
+
+/// The published series with jobs of 200 us on 8 workers (-0.81 ms + 0.205 ms a job for
+/// 90 jobs and more, scatter 0.34 ms), below 90 jobs of two kinds: half of the runs on
+/// that line and half as fast again.
+fn bimodal_below_90(seed: u64) -> Vec<PeakRun> {
+    let mut rng = Rng::seeded(seed);
+    (0..120)
+        .map(|nth| {
+            let jobs = 20 + (rng.unit() * 130.0) as u32;
+            let usual = -0.81 + 0.205 * f64::from(jobs);
+            let fast = jobs < 90 && nth % 2 == 0;
+            let ms = if fast { usual / 1.5 } else { usual };
+            run(jobs, ms + 0.34 * normal(&mut rng))
+        })
+        .collect()
+}
+
+#[test]
+fn two_kinds_of_runs_below_90_jobs_are_flagged_there() {
+    let mut flagged = 0;
+    for seed in 0..40 {
+        let found = line(&bimodal_below_90(seed), GRAIN, workers(8), seed).unwrap();
+        let Some(two) = found.two_populations else {
+            continue;
+        };
+        flagged += 1;
+        assert!(
+            two.apart_us > 500.0 && (0.2..0.9).contains(&two.slower_share),
+            "{two:?}"
+        );
+    }
+    println!("{flagged} of 40");
+    assert!(flagged >= 36, "{flagged} of 40");
+}
+
+#[test]
+fn the_published_lines_are_found_again() {
+    // (workers, grain in ms, start-up, gradient, scatter in ms): Graph-10, 11, 13, 14.
+    let published = [
+        (4, 2.0, 8.57, 0.518, 2.70),
+        (8, 2.0, 10.0, 0.262, 3.19),
+        (8, 8.0, 12.85, 1.063, 4.55),
+        (8, 0.5, 1.73, 0.190, 2.32),
+    ];
+    for (count, grain_ms, startup_ms, gradient_ms, scatter) in published {
+        let mut rng = Rng::seeded(1);
+        let runs: Vec<PeakRun> = (0..100)
+            .map(|_| {
+                let jobs = 10 + (rng.unit() * 90.0) as u32;
+                let ms = startup_ms + gradient_ms * f64::from(jobs);
+                run(jobs, ms + scatter * normal(&mut rng))
+            })
+            .collect();
+        let grain = Duration::from_secs_f64(grain_ms / 1e3);
+        let found = line(&runs, grain, workers(count), 1).unwrap();
+        let ideal = grain_ms / f64::from(count);
+        assert!(
+            found.gradient_ratio.unwrap().holds(gradient_ms / ideal),
+            "{found:?}"
+        );
+        assert!(found.startup_us.holds(1e3 * startup_ms), "{found:?}");
+        assert_eq!(found.two_populations, None);
+    }
+}
