@@ -5,7 +5,8 @@ use plimsoll_control::{ControlError, Gate, Journal, Journals};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    Findings, Goal, Phase, Plan, Requirement, RunPlan, Trial, TrialSetting, human_minutes,
+    CheckedPlan, Findings, Goal, ImplausiblePlan, Phase, Plan, Requirement, RunPlan, Trial,
+    TrialSetting, human_minutes,
 };
 use plimsoll_report::chart::LiveCharts;
 use plimsoll_report::{Document, Report};
@@ -200,6 +201,14 @@ pub trait Experiment: Sized + 'static {
 
     /// The common part of the plan.
     fn run(plan: &Self::Plan) -> &RunPlan;
+
+    /// Whether a plan from a record is one that a run could have made.
+    ///
+    /// # Errors
+    /// The first value that no run has.
+    fn check(plan: &Self::Plan) -> Result<(), ImplausiblePlan> {
+        Self::run(plan).check()
+    }
 
     /// The subject under test, in a few words.
     fn workload(plan: &Self::Plan) -> String;

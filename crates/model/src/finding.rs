@@ -176,6 +176,8 @@ pub enum Doubt {
     FlatCpu {
         /// What it is at any load, in percent.
         cpu_pct: f64,
+        /// What fills the CPU.
+        because: FlatBecause,
     },
     /// CPU use at low load and at half of the capacity differ by less than their
     /// intervals, so no threshold follows from it.
@@ -186,6 +188,18 @@ pub enum Doubt {
         /// At half of it.
         at_half_pct: Estimate,
     },
+}
+
+/// What fills the CPU where its use hardly depends on the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlatBecause {
+    /// The service: its own CPU time hardly depends on the load either.
+    Service,
+    /// Other processes: the service's own CPU time follows the load.
+    OtherLoad,
+    /// The service's own CPU time is unknown.
+    Unknown,
 }
 
 impl Doubt {

@@ -27,6 +27,7 @@ compile_error!(
 );
 
 mod capacity;
+mod checked_plan;
 mod comparison;
 mod copies;
 mod cpu_capacity;
@@ -60,6 +61,7 @@ pub use capacity::{
     AllRequests, CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad,
     MissedBy, STAND_IN_PCT, TriedAt,
 };
+pub use checked_plan::{CheckedPlan, ImplausiblePlan};
 pub use comparison::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution, CpuThreshold,
     Difference, DifferenceVerdict, Figure, FigureUnit, LimitOf, MachineCpus, Measure, NoInterval,
@@ -71,9 +73,9 @@ pub use cpus::{CpuId, CpuSet, CpuSetError};
 pub use date::{utc_date, utc_stamp};
 pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{
-    CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Doubt, Findings, Headroom,
-    HeadroomIndex, HintFinding, LatencySummary, LevelFinding, LimitedBy, NeverCarried, NoHeadroom,
-    PooledCpu, RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
+    CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Doubt, Findings,
+    FlatBecause, Headroom, HeadroomIndex, HintFinding, LatencySummary, LevelFinding, LimitedBy,
+    NeverCarried, NoHeadroom, PooledCpu, RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile, each_once};
 pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};

@@ -1,17 +1,19 @@
 //! A command line as it is recorded and shown: written again from what was parsed, without
 //! what may be secret.
 
-use crate::{help, shim};
+use crate::shim;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches};
+use clap::{Arg, ArgMatches, Command};
 use plimsoll_model::{HIDDEN, is_shown_header, shown_urls};
 use std::ffi::{OsStr, OsString};
 
-/// The words of a command; none if this version cannot parse them: what of them is
-/// secret is unknown then.
-pub(crate) fn without_secrets(words: impl Iterator<Item = OsString>) -> Vec<String> {
+/// The words of a command; none if `command`, all that this version can parse, does not
+/// know them: what of them is secret is unknown then.
+pub(crate) fn without_secrets(
+    words: impl Iterator<Item = OsString>,
+    mut command: Command,
+) -> Vec<String> {
     let words = shim::arguments(words);
-    let mut command = help::command();
     let Ok(matches) = command.try_get_matches_from_mut(&words) else {
         return Vec::new();
     };
@@ -94,11 +96,14 @@ fn shown(id: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::help;
 
     #[track_caller]
     fn becomes(given: &str, expected: &str) {
         let words = |line: &str| -> Vec<String> { line.split('|').map(str::to_owned).collect() };
-        let again = |words: Vec<String>| without_secrets(words.into_iter().map(OsString::from));
+        let again = |words: Vec<String>| {
+            without_secrets(words.into_iter().map(OsString::from), help::command())
+        };
         let shown = again(words(given));
         assert_eq!(shown.join("|"), expected);
         assert_eq!(again(shown), words(expected), "what is hidden stays so");
@@ -154,7 +159,8 @@ mod tests {
             "p|--help",
         ] {
             let words = unknown.split('|').map(OsString::from);
-            assert_eq!(without_secrets(words), [""; 0], "{unknown}");
+            let shown = without_secrets(words, help::command());
+            assert_eq!(shown, [""; 0], "{unknown}");
         }
     }
 }

@@ -6,8 +6,10 @@ use crate::leftovers;
 use crate::output::Output;
 use crate::session::rendered;
 use plimsoll_control::{Capabilities, CgroupLayout, Journals, Means, Mechanism};
-use plimsoll_host::Root;
-use plimsoll_model::{Outcome, Requirement};
+use plimsoll_host::{CpuTimes, Root};
+use plimsoll_model::{Bounds, CpuUse, InterruptTime, Outcome, Requirement, Share};
+use std::thread::sleep;
+use std::time::Duration;
 
 pub(crate) fn run(output: &Output) -> Result<(), Failure> {
     let root = Root::machine();
@@ -22,9 +24,46 @@ pub(crate) fn run(output: &Output) -> Result<(), Failure> {
         )),
     }
     requirements.extend(leftovers::found(&Journals::usual(), &root));
+    requirements.extend(cpu_use(&root).map(|now| other_load(&now)));
     let document = plimsoll_report::doctor::document(&provenance, &requirements);
     let text = plimsoll_report::Format::Text;
     output.print(&rendered(&document, text, output.look(None))?)
+}
+
+/// How long to watch what others use: a hundred clock ticks of each CPU.
+const WATCHED: Duration = Duration::from_secs(1);
+
+/// The machine's CPU time while this process sleeps; `None` if it cannot be read.
+fn cpu_use(root: &Root) -> Option<CpuUse> {
+    let before = CpuTimes::read(root).ok()??;
+    sleep(WATCHED);
+    Some(CpuTimes::read(root).ok()??.since(&before).all)
+}
+
+/// Whether others leave the machine to a trial, by the bounds of trials.
+fn other_load(now: &CpuUse) -> Requirement {
+    let bounds = Bounds::usual(InterruptTime::Unknown);
+    let used = Share::of((now.user + now.system + now.guest).0, now.total().0);
+    let used = used.unwrap_or(Share::ZERO);
+    let shown = format!(
+        "{used} of the CPU time used by others in {} s",
+        WATCHED.as_secs()
+    );
+    Requirement {
+        name: "a machine without other load".to_owned(),
+        outcome: match used > bounds.other_share {
+            false => Outcome::Met { found: shown },
+            true => Outcome::Missed {
+                lost: format!(
+                    "{shown}; a trial with more than {} is invalid",
+                    bounds.other_share
+                ),
+                remedy: "end it (top shows what it is) or wait; if it is the service to be \
+                         measured, it is no other load; --max-other allows more"
+                    .to_owned(),
+            },
+        },
+    }
 }
 
 /// How `plimsoll side` and `plimsoll yield` can hold a command here: what a cgroup
@@ -69,6 +108,26 @@ fn missed(name: String, lost: String) -> Requirement {
 mod tests {
     use super::*;
     use plimsoll_control::CgroupSupport;
+    use plimsoll_model::CpuTime;
+
+    #[test]
+    fn a_machine_that_others_use_is_not_ready() {
+        let cpu = |ms| CpuTime(Duration::from_millis(ms));
+        let of = |busy, idle| {
+            let (user, idle) = (cpu(busy), cpu(idle));
+            other_load(&CpuUse {
+                user,
+                idle,
+                ..CpuUse::default()
+            })
+        };
+        let Outcome::Missed { lost, remedy } = of(990, 10).outcome else {
+            panic!("a busy machine is ready");
+        };
+        assert!(lost.contains("99.0 %") && lost.contains("5.0 %"), "{lost}");
+        assert!(remedy.contains("--max-other"), "{remedy}");
+        assert!(matches!(of(40, 960).outcome, Outcome::Met { .. }));
+    }
 
     #[test]
     fn mechanisms_of_a_cgroup_share_a_line_and_others_have_their_own() {

@@ -1,6 +1,6 @@
 //! Errors as one sentence and an exit code.
 
-use crate::output::note;
+use crate::note::note;
 use plimsoll_engine::RunError;
 use plimsoll_host::HostError;
 use plimsoll_load::LoadError;

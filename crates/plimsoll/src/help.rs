@@ -11,6 +11,7 @@ use plimsoll_experiments::HelpPage;
 use plimsoll_experiments::args::FOR_A_SERVER;
 use plimsoll_model::safe;
 use std::ffi::OsString;
+use std::io::Write;
 
 /// What `plimsoll` alone says.
 pub(crate) const FIRST_STEPS: &str = "\
@@ -69,6 +70,10 @@ pub(crate) fn parsed(words: &[OsString]) -> Result<ArgMatches, Failure> {
              may be without; write it in UTF-8",
             word.to_string_lossy().escape_debug()
         )),
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, _) => {
+            let shown = error.print().and_then(|()| std::io::stdout().flush());
+            shown.map_or_else(Failure::from, |()| std::process::exit(0))
+        }
         _ => {
             // A message quotes words, and `*` may have made them of names that others chose.
             let words = words

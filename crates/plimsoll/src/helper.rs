@@ -2,7 +2,7 @@
 //! never start it so. `/proc/.../exe` is this very program, even where another has
 //! been installed in its place since.
 
-use crate::output::note;
+use crate::note::note;
 use plimsoll_control::{Gate, NotPassed, pass_gate};
 use plimsoll_load::hash::burn::burn;
 use plimsoll_load::open_files;

@@ -1,6 +1,5 @@
 //! `plimsoll import`: a table of measurements becomes a record.
 
-use crate::command_line;
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::output::Output;
@@ -98,7 +97,7 @@ fn keep<E: Experiment>(
     provenance: &Provenance,
     output: &Output,
 ) -> Result<(), Failure> {
-    let record = write::<E>(&args.output, plan, trials, provenance)?;
+    let record = write::<E>(&args.output, plan, trials, provenance, output)?;
     show::<E>(&record, args.format.into(), !args.no_html, output).map(drop)
 }
 
@@ -123,8 +122,9 @@ fn write<E: Experiment>(
     plan: &E::Plan,
     trials: &[TrialOf<E>],
     provenance: &Provenance,
+    output: &Output,
 ) -> Result<Record, Failure> {
-    let command_line = command_line::without_secrets(std::env::args_os());
+    let command_line = output.shown_words(std::env::args_os());
     let run = NewRun {
         experiment: E::NAME,
         workload: E::workload(plan),

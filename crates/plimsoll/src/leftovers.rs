@@ -2,7 +2,8 @@
 //! `plimsoll repair`, listed by `plimsoll doctor`.
 
 use crate::failure::Failure;
-use crate::output::{Output, note};
+use crate::note::note;
+use crate::output::Output;
 use clap::Args;
 use plimsoll_control::{Journals, Repaired, Running};
 use plimsoll_host::Root;

@@ -3,6 +3,7 @@
 mod args;
 mod command_line;
 mod compare;
+mod disturbed;
 mod doctor;
 mod export;
 mod failure;
@@ -13,6 +14,7 @@ mod import;
 mod leftovers;
 mod live;
 mod load_record;
+mod note;
 mod output;
 mod page_file;
 mod plan;
@@ -64,7 +66,7 @@ fn main() -> ExitCode {
 
 fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let common = CommonArgs::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
-    let output = output::Output::new(common.color, !common.no_charts);
+    let output = output::Output::new(common.color, !common.no_charts, help::command);
     if let Some((name, of_experiment)) = matches.subcommand()
         && let Some(entry) = EXPERIMENTS.iter().find(|entry| entry.name == name)
     {
@@ -81,7 +83,10 @@ fn run(matches: &ArgMatches) -> Result<(), Failure> {
         Command::Plan(args) => plan::run(&args, &output),
         Command::Import(args) => import::run(&args, &output),
         Command::Export(args) => export::run(&args, &output),
-        Command::Side(args) => side::run(&args),
+        Command::Side(args) => {
+            open_files::suffice()?;
+            side::run(&args)
+        }
         Command::Replay(args) => replay::run(&args, &output),
         Command::Selftest(args) => {
             open_files::raise()?;

@@ -1,13 +1,14 @@
 //! Standard output with its width and colours, and output files.
 
+use crate::command_line;
 use crate::failure::Failure;
-use clap::ValueEnum;
-use plimsoll_model::safe;
+use clap::{Command, ValueEnum};
 use plimsoll_record::{Existing, write_private};
 use plimsoll_report::Look;
 use plimsoll_report::chart::Charset;
 use rustix::fs::OFlags;
 use rustix::termios::tcgetwinsize;
+use std::ffi::OsString;
 use std::fs::{FileType, OpenOptions};
 use std::io::{IsTerminal, Write};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -37,10 +38,12 @@ pub(crate) struct Output {
     /// What the locale shows, here and on standard error.
     pub(crate) charset: Charset,
     charts: bool,
+    /// All that can be parsed: tells what of a command line may be secret.
+    commands: fn() -> Command,
 }
 
 impl Output {
-    pub(crate) fn new(choice: ColorChoice, charts: bool) -> Output {
+    pub(crate) fn new(choice: ColorChoice, charts: bool, commands: fn() -> Command) -> Output {
         let stdout = std::io::stdout();
         let colour = has_colours(choice, stdout.is_terminal());
         let terminal = tcgetwinsize(&stdout).ok().map(|size| size.ws_col.into());
@@ -53,7 +56,13 @@ impl Output {
             stderr_colour: has_colours(choice, std::io::stderr().is_terminal()),
             charset: charset(|name| std::env::var(name).ok()),
             charts,
+            commands,
         }
+    }
+
+    /// The words of a command line, as it may be recorded and shown.
+    pub(crate) fn shown_words(&self, words: impl Iterator<Item = OsString>) -> Vec<String> {
+        command_line::without_secrets(words, (self.commands)())
     }
 
     /// Prints a text that ends its own lines.
@@ -154,21 +163,6 @@ pub(crate) fn spare_sources(file: Option<&Path>, sources: &[&Path]) -> Result<()
     Ok(())
 }
 
-/// Writes a message to standard error. All that people read there passes here: names of
-/// others in it can neither drive the terminal nor begin a line.
-pub(crate) fn note(text: &str) {
-    // A run does not end because nobody reads its notes.
-    let _ = writeln!(std::io::stderr(), "{}", safe_message(text));
-}
-
-/// A message whose only line ends are those before an indented line, such as the last
-/// words of a command: what is indented does not pass for a message.
-fn safe_message(text: &str) -> String {
-    const INDENTED: &str = "\n    ";
-    let lines: Vec<String> = text.split(INDENTED).map(safe).collect();
-    lines.join(INDENTED)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,15 +203,6 @@ mod tests {
         write_whole(&page, "page").unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
         assert_eq!(std::fs::read(&page).unwrap(), b"page");
-    }
-
-    #[test]
-    fn names_in_a_message_cannot_begin_a_line() {
-        let shown = safe_message("a\u{1b}[2J\nplimsoll: all is well\n    \u{9b}1m said");
-        assert_eq!(
-            shown,
-            "a\\u{1b}[2J\\u{a}plimsoll: all is well\n    \\u{9b}1m said"
-        );
     }
 
     #[test]

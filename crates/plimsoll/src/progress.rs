@@ -1,7 +1,8 @@
 //! Progress without a live view, on standard error: lines, or a bar for the
 //! self-test on a terminal.
 
-use crate::output::note;
+use crate::disturbed::Disturbed;
+use crate::note::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use plimsoll_engine::{Ended, Observer, Progress, Started};
 use plimsoll_model::{Phase, Second, human_duration, human_minutes, safe};
@@ -77,6 +78,7 @@ impl Drop for Bar {
 #[derive(Default)]
 struct Lines {
     place: String,
+    disturbed: Disturbed,
 }
 
 impl Observer for Lines {
@@ -92,6 +94,9 @@ impl Observer for Lines {
 
     fn trial_ended(&mut self, trial: &Ended) {
         note(&format!("{}: {}", self.place, outcome(trial)));
+        if let Some(remark) = self.disturbed.add(trial) {
+            note(&format!("note: {remark}"));
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use plimsoll_record::RecordError;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +32,9 @@ pub(crate) fn check(path: &Path, maker: Maker) -> Result<(), Failure> {
             folder.display()
         )));
     }
-    let made = OpenOptions::new().write(true).create_new(true).open(path);
+    let mut new = OpenOptions::new();
+    // As the record itself: whoever opens it now could read what is written later.
+    let made = new.write(true).create_new(true).mode(0o600).open(path);
     let Err(error) = made.and_then(|_| fs::remove_file(path)) else {
         return Ok(());
     };

@@ -21,6 +21,8 @@ pub(crate) const EXPERIMENTS: [Entry; 4] = [
     entry::<plimsoll_experiments::lateness::WakeUps>(),
 ];
 
+type Report = fn(&Record, &[Goal], Format, Look, &Output) -> Result<String, Failure>;
+
 /// An experiment without its types.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
@@ -31,7 +33,7 @@ pub(crate) struct Entry {
     pub(crate) help: HelpPage,
     pub(crate) run: fn(&ArgMatches, &Output) -> Result<(), Failure>,
     /// What a record of it says, in a format. Goals replace those of the run.
-    pub(crate) report: fn(&Record, &[Goal], Format, Look) -> Result<String, Failure>,
+    pub(crate) report: Report,
     /// The load line of a record of it; `None` if it has none.
     pub(crate) load_line: fn(&Record, &[Goal]) -> Result<Option<LoadLine>, Failure>,
     #[cfg(test)]
@@ -51,8 +53,8 @@ const fn entry<E: Experiment>() -> Entry {
             let args = E::Args::from_arg_matches(matches).unwrap_or_else(|e| e.exit());
             run::<E>(&frame, &args, output)
         },
-        report: |record, goals, format, look| {
-            Conclusion::<E>::of(record, goals)?.written(format, look)
+        report: |record, goals, format, look, output| {
+            Conclusion::<E>::of(record, goals, output)?.written(format, look)
         },
         load_line: |record, goals| {
             let plan = session::plan::<E>(record, goals)?;

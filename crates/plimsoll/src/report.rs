@@ -42,6 +42,6 @@ pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
     let record = Record::open(&args.file)?;
     let experiment = registry::of(&record)?;
     let look = output.look(file);
-    let written = (experiment.report)(&record, &args.goals, format.into(), look)?;
+    let written = (experiment.report)(&record, &args.goals, format.into(), look, output)?;
     output.put(&written, file)
 }

@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use crate::format::SelftestFormat;
-use crate::output::{Output, note};
+use crate::note::note;
+use crate::output::Output;
 use crate::session::rendered;
 use crate::stop::Stop;
 use crate::{leftovers, progress};

@@ -6,7 +6,7 @@ pub(crate) use args::SideArgs;
 
 use crate::failure::Failure;
 use crate::helper;
-use crate::output::note;
+use crate::note::note;
 use crate::signals::Signals;
 use args::{MechanismChoice, RunAs};
 use plimsoll_control::{Gate, Journals, MemoryLimits, NotPassed, start_attach_wait};

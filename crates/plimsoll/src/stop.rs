@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use crate::signals::ending;
 use crate::terminal;
 use plimsoll_host::{Root, own_ignored_signals};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -35,8 +34,10 @@ impl Stop {
     /// Handles the signals of this process from now on.
     pub(crate) fn on_signals() -> Result<Stop, Failure> {
         let stop = Stop::default();
+        // Signals that are ignored stay ignored, as under nohup(1) and in background jobs
+        // of scripts.
         let ignored = own_ignored_signals(&Root::machine()).unwrap_or(0);
-        let listening = Signals::new(handled(ignored)).and_then(|signals| {
+        let listening = Signals::new(ending(ignored)).and_then(|signals| {
             let stop = stop.clone();
             let thread = thread::Builder::new().name("signals".to_owned());
             thread.spawn(move || stop.act_on(signals))
@@ -101,13 +102,6 @@ impl Stop {
 /// Whether a signal that comes `now` is another one than the first.
 fn ends_at_once(first: Option<Instant>, now: Instant) -> bool {
     first.is_some_and(|first| now.saturating_duration_since(first) >= ONE)
-}
-
-/// The signals that end a run. Those that are ignored stay so, as under nohup; but not
-/// Ctrl-C and SIGTERM.
-fn handled(ignored: u64) -> impl Iterator<Item = i32> {
-    let always = [SIGINT, SIGTERM].map(|signal| 1 << (signal - 1));
-    ending(ignored & !always.iter().sum::<u64>())
 }
 
 #[cfg(test)]

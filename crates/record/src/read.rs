@@ -23,7 +23,7 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> std::result::Result<Run, Re
                 false => legacy::experiment(&json(row, "plan_json")?).to_owned(),
             },
             workload: row.get("workload")?,
-            seed: row.get("seed")?,
+            seed: seed_of(row)?.to_string(),
             plan_json: row.get("plan_json")?,
             provenance: json(row, "provenance_json")?,
             requirements: json(row, "requirements_json")?,
@@ -119,7 +119,6 @@ fn spec<S: DeserializeOwned>(row: &Row<'_>) -> Result<TrialSpec<S>> {
         true => json(row, "setting_json")?,
         false => from_value(legacy::setting(row)?, "setting")?,
     };
-    let seed: String = row.get("seed")?;
     Ok(TrialSpec {
         phase,
         setting,
@@ -134,8 +133,14 @@ fn spec<S: DeserializeOwned>(row: &Row<'_>) -> Result<TrialSpec<S>> {
             true => optional_ns(row, "limit_ns")?,
             false => None, // version 1
         },
-        seed: seed.parse().map_err(|_| wrong("seed"))?,
+        seed: seed_of(row)?,
     })
+}
+
+/// Written as text, because SQLite's integers are signed.
+fn seed_of(row: &Row<'_>) -> Result<u64> {
+    let seed: String = row.get("seed")?;
+    seed.parse().map_err(|_| wrong("seed"))
 }
 
 fn work(row: &Row<'_>, latency: Histogram, slip: Histogram) -> Result<Work> {

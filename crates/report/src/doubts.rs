@@ -3,7 +3,7 @@
 use crate::number::{self, Written, per_second, time_us};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use plimsoll_model::{Doubt, Estimate, Goal};
+use plimsoll_model::{Doubt, Estimate, FlatBecause, Goal};
 
 /// More loads than these are for programs.
 const MOST_SCATTERED_SHOWN: usize = 3;
@@ -75,7 +75,7 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
         Doubt::CpuTimeVaries { by_pct } => cpu_time_varies(by_pct),
         Doubt::RisesLate { goal } => rises_late(goal),
         Doubt::Disturbed { trials, of } => disturbed(trials, of),
-        Doubt::FlatCpu { cpu_pct } => flat_cpu(cpu_pct),
+        Doubt::FlatCpu { cpu_pct, because } => flat_cpu(cpu_pct, because),
         Doubt::UnclearCpu {
             at_low_pct,
             at_half_pct,
@@ -213,6 +213,10 @@ pub fn no_threshold(doubt: &Doubt) -> &'static str {
         Doubt::UnclearCpu { .. } => {
             "CPU use at low and at half load differs by less than the noise"
         }
+        Doubt::FlatCpu {
+            because: FlatBecause::OtherLoad,
+            ..
+        } => "other processes use what CPU time the service leaves",
         _ => "CPU use hardly depends on the load",
     }
 }
@@ -224,11 +228,24 @@ fn disturbed(trials: usize, of: usize) -> String {
     )
 }
 
-fn flat_cpu(cpu_pct: f64) -> String {
+fn flat_cpu(cpu_pct: f64, because: FlatBecause) -> String {
     let cpu = number::pct(cpu_pct);
+    let why = match because {
+        FlatBecause::Service => {
+            "The service polls: its own CPU time hardly depends on the load either."
+        }
+        FlatBecause::OtherLoad => {
+            "Other processes use what the service leaves, whose own CPU time follows the load: \
+             sweep again without them."
+        }
+        FlatBecause::Unknown => {
+            "The service polls, other processes use what it leaves, or the figure is of something \
+             else."
+        }
+    };
     format!(
         "There is no scale-out threshold: CPU use hardly depends on the load, it is {cpu} % over \
-         much of it. The service polls, or the figure is of something else."
+         much of it. {why}"
     )
 }
 

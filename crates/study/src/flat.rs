@@ -1,7 +1,7 @@
 //! CPU use that does not depend on load, as far as was measured: no threshold follows
 //! from it.
 
-use plimsoll_model::{Doubt, Estimate};
+use plimsoll_model::{Doubt, Estimate, FlatBecause};
 
 /// CPU uses this close, in points, are the same to an autoscaler: its
 /// metric is averaged over instances and over a minute or more.
@@ -18,18 +18,40 @@ const HALF: f64 = 0.5;
 const HIGHER: [f64; 4] = [HALF, 0.6, 0.7, 0.8];
 const NEAR_THE_END: f64 = 0.9;
 
-/// Loads that were not measured say nothing.
+/// CPU use in percent at a rate; `None` where it was not measured.
+pub(crate) type CpuAt<'a> = &'a dyn Fn(f64) -> Option<Estimate>;
+
+/// Loads that were not measured say nothing. Where the CPU use of the CPUs is flat, the
+/// service's own, if it is known, tells whether the service or other processes fill them.
 pub(crate) fn doubt(
-    cpu_pct_at: &dyn Fn(f64) -> Option<Estimate>,
+    cpu_pct_at: CpuAt<'_>,
+    own_pct_at: Option<CpuAt<'_>>,
     capacity_rps: f64,
 ) -> Option<Doubt> {
+    let doubt = of_cpu(cpu_pct_at, capacity_rps)?;
+    let Doubt::FlatCpu { cpu_pct, .. } = doubt else {
+        return Some(doubt);
+    };
+    let because = match own_pct_at {
+        None => FlatBecause::Unknown,
+        Some(own) => match of_cpu(own, capacity_rps) {
+            Some(Doubt::FlatCpu { .. }) => FlatBecause::Service,
+            _ => FlatBecause::OtherLoad,
+        },
+    };
+    Some(Doubt::FlatCpu { cpu_pct, because })
+}
+
+fn of_cpu(cpu_pct_at: CpuAt<'_>, capacity_rps: f64) -> Option<Doubt> {
     let at = |part: f64| cpu_pct_at(part * capacity_rps);
     let pair = |low: [f64; 4], high: f64| low.into_iter().find_map(at).zip(at(high));
     let (lower, higher) = (pair(LOWER, HALF), pair(HIGHER, NEAR_THE_END));
     let pairs = [lower, higher].into_iter().flatten();
     let flat = pairs.filter(|(low, high)| is_same(low.value, high.value));
     let flat = flat.map(|(_, high)| high.value).reduce(f64::max);
-    flat.map(|cpu_pct| Doubt::FlatCpu { cpu_pct }).or_else(|| {
+    let because = FlatBecause::Unknown;
+    let flat = flat.map(|cpu_pct| Doubt::FlatCpu { cpu_pct, because });
+    flat.or_else(|| {
         let (low, high) = lower?;
         overlaps(low, high).then_some(Doubt::UnclearCpu {
             at_low_pct: low,
@@ -59,7 +81,7 @@ mod tests {
             ..=800.0 => cpu[1],
             _ => cpu[2],
         };
-        doubt(&at, 1000.0)
+        doubt(&at, None, 1000.0)
     }
 
     fn alone(cpu: [f64; 3]) -> Option<Doubt> {
@@ -68,7 +90,8 @@ mod tests {
 
     #[test]
     fn cpu_use_of_a_poller_is_flat_and_that_of_one_thread_on_many_cpus_is_not() {
-        let flat = |cpu_pct| Some(Doubt::FlatCpu { cpu_pct });
+        let because = FlatBecause::Unknown;
+        let flat = |cpu_pct| Some(Doubt::FlatCpu { cpu_pct, because });
         assert_eq!(alone([98.0, 99.4, 99.9]), flat(99.9));
         assert_eq!(
             alone([20.0, 98.0, 99.9]),
@@ -86,11 +109,26 @@ mod tests {
     }
 
     #[test]
+    fn the_services_own_time_tells_who_fills_the_cpu() {
+        let full = |_: f64| Some(Estimate::alone(99.8));
+        let follows = |rate: f64| Some(Estimate::alone(rate / 20.0));
+        let because = |own: Option<CpuAt<'_>>| match doubt(&full, own, 1000.0) {
+            Some(Doubt::FlatCpu { because, .. }) => because,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(because(Some(&follows)), FlatBecause::OtherLoad);
+        assert_eq!(because(Some(&full)), FlatBecause::Service);
+        assert_eq!(because(None), FlatBecause::Unknown);
+    }
+
+    #[test]
     fn what_was_not_measured_is_not_called_flat() {
         let at = |pct| Some(Estimate::alone(pct));
         assert_eq!(of([None, None, at(99.0)]), None);
         assert_eq!(of([None, at(50.0), at(90.0)]), None);
-        let flat = Some(Doubt::FlatCpu { cpu_pct: 99.0 });
+        let because = FlatBecause::Unknown;
+        let cpu_pct = 99.0;
+        let flat = Some(Doubt::FlatCpu { cpu_pct, because });
         assert_eq!(of([None, at(99.0), at(99.0)]), flat);
     }
 

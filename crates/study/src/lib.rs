@@ -56,8 +56,8 @@ pub use drift::may_rise_late;
 use carried::trial_is_carried;
 use curve::{Curve, CurveTrial};
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, CapacityStatus, CpuGauge, Estimate, Findings, Phase, Plan,
-    PooledCpu, Rate, RatedRate, Setting, Share, Trial, Workload,
+    CapacityFinding, CapacityNote, CapacityStatus, CpuGauge, Doubt, Estimate, Findings, Phase,
+    Plan, PooledCpu, Rate, RatedRate, Setting, Share, Trial, Workload,
 };
 
 /// All that can be concluded from the trials of a run so far.
@@ -71,8 +71,9 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let headroom = headroom::headroom(&levels, curve.as_ref(), rated.as_ref());
     let of = carried_at_most(&capacity, curve.as_ref(), rated.as_ref());
     let line = curve.as_ref().zip(of);
-    let flat = line.and_then(|(curve, of)| flat::doubt(&|rate| curve.cpu_pct_at(rate), of.value));
     let own = gauge_curve(plan, trials, CpuGauge::OwnTime).zip(plan.run.cpus.usable());
+    let flat =
+        line.and_then(|(curve, of)| flat_doubt(curve, own.as_ref().map(|(own, _)| own), of.value));
     let own = own.as_ref().map(|(curve, usable)| (curve, *usable));
     let thresholds = line
         .filter(|_| flat.is_none())
@@ -97,6 +98,13 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
         levels: levels.into_iter().map(|l| l.row).collect(),
         capacity,
     }
+}
+
+/// Why no threshold follows from a curve, with that of the service's own time.
+fn flat_doubt(curve: &Curve, own: Option<&Curve>, capacity_rps: f64) -> Option<Doubt> {
+    let own = own.map(|own| move |rate: f64| own.cpu_pct_at(rate));
+    let own = own.as_ref().map(|own| own as flat::CpuAt<'_>);
+    flat::doubt(&|rate| curve.cpu_pct_at(rate), own, capacity_rps)
 }
 
 /// Points this far apart, in percent, are the same but for binary fractions.

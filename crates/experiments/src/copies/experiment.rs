@@ -8,8 +8,8 @@ use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::cores_of;
 use plimsoll_load::copies::check;
 use plimsoll_model::{
-    Copies, CopiesFindings, CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload,
-    RunPlan, TrialPicture, counted, for_count,
+    CheckedPlan, Copies, CopiesFindings, CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial,
+    CopiesWorkload, ImplausiblePlan, RunPlan, TrialPicture, counted, for_count,
 };
 use plimsoll_report::Document;
 use plimsoll_report::chart::LiveCharts;
@@ -91,6 +91,10 @@ impl Experiment for CopiesOfCommand {
 
     fn run(plan: &CopiesPlan) -> &RunPlan {
         &plan.run
+    }
+
+    fn check(plan: &CopiesPlan) -> Result<(), ImplausiblePlan> {
+        plan.check()
     }
 
     fn workload(plan: &CopiesPlan) -> String {

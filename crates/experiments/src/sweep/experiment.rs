@@ -9,8 +9,8 @@ use plimsoll_engine::drain::undecidable;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_load::http::possible_connections;
 use plimsoll_model::{
-    Findings, Goal, LatencyLimit, Picture, Plan, Requirement, RunPlan, ServiceAt, Setting, Trial,
-    Workload, human_duration,
+    CheckedPlan, Findings, Goal, ImplausiblePlan, LatencyLimit, Picture, Plan, Requirement,
+    RunPlan, ServiceAt, Setting, Trial, Workload, human_duration,
 };
 use plimsoll_report::Document;
 use std::fmt::Display;
@@ -73,6 +73,10 @@ impl Experiment for Sweep {
 
     fn run(plan: &Plan) -> &RunPlan {
         &plan.run
+    }
+
+    fn check(plan: &Plan) -> Result<(), ImplausiblePlan> {
+        plan.check()
     }
 
     fn workload(plan: &Plan) -> String {

@@ -9,9 +9,9 @@ use crate::given_again::{self, GivenAgain};
 use plimsoll_control::CgroupLayout;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    BesideRate, CpuPlan, CpuSet, Job, LoadLevel, MissingArm, Phase, Requirement, RunPlan,
-    SideloadPlan, Workload, YieldFindings, YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
-    counted,
+    BesideRate, CheckedPlan, CpuPlan, CpuSet, ImplausiblePlan, Job, LoadLevel, MissingArm, Phase,
+    Requirement, RunPlan, SideloadPlan, Workload, YieldFindings, YieldOutcome, YieldPlan,
+    YieldSetting, YieldTrial, counted,
 };
 use plimsoll_report::Document;
 use plimsoll_report::yields::YieldPicture;
@@ -72,6 +72,10 @@ impl Experiment for Yield {
 
     fn run(plan: &YieldPlan) -> &RunPlan {
         &plan.load.run
+    }
+
+    fn check(plan: &YieldPlan) -> Result<(), ImplausiblePlan> {
+        plan.check()
     }
 
     fn workload(plan: &YieldPlan) -> String {

@@ -1,5 +1,6 @@
 //! What the live view shows: a fold over what has happened.
 
+use crate::disturbed::Disturbed;
 use plimsoll_engine::{Ended, Progress, Started};
 use plimsoll_experiments::Stage;
 use plimsoll_model::Phase;
@@ -127,6 +128,9 @@ pub(crate) struct State {
     paused: Duration,
     pub(crate) is_ending: bool,
     pub(crate) shows_help: bool,
+    disturbed: Disturbed,
+    /// Why this run may find nothing.
+    pub(crate) remark: Option<String>,
 }
 
 impl State {
@@ -144,6 +148,8 @@ impl State {
             paused: Duration::ZERO,
             is_ending: false,
             shows_help: false,
+            disturbed: Disturbed::default(),
+            remark: None,
         }
     }
 
@@ -162,6 +168,8 @@ impl State {
             Event::Second(tick) => self.second(tick),
             Event::Ended(done) => {
                 self.now = None;
+                let remark = self.disturbed.add(&done);
+                self.remark = remark.or(self.remark.take());
                 self.done.push(done);
             }
             Event::Paused => self.paused_since = Some(self.clock),

@@ -57,13 +57,13 @@ fn every_schema() -> Vec<(String, Value)> {
             "compare",
             "Plimsoll's comparison of machines",
             "What `plimsoll compare` says as JSON.",
-            &[("compare", 3, &Envelope::<compare::Body>::json_schema)],
+            &[("compare", 4, &Envelope::<compare::Body>::json_schema)],
         ),
         schema(
             "plan",
             "Plimsoll's plan of a fleet",
             "What `plimsoll plan` says as JSON.",
-            &[("plan", 4, &Envelope::<sizing::Body>::json_schema)],
+            &[("plan", 5, &Envelope::<sizing::Body>::json_schema)],
         ),
         schema(
             "selftest",
@@ -84,7 +84,7 @@ fn every_schema() -> Vec<(String, Value)> {
             (entry.unwrap().schema)(generator)
         })
     };
-    let (sweep, copies) = (part("sweep", 4), part("copies", 4));
+    let (sweep, copies) = (part("sweep", 5), part("copies", 4));
     all.push(schema(
         "output",
         "Plimsoll's output",

@@ -1,9 +1,10 @@
 //! The beginning of a run: a new record, or one that is resumed.
 
 use super::args::FrameArgs;
-use crate::command_line;
+use super::conclusion::recorded;
 use crate::failure::Failure;
-use crate::output::note;
+use crate::note::note;
+use crate::output::Output;
 use crate::record_file::{self, Maker};
 use plimsoll_experiments::{Experiment, Machine, Prepared};
 use plimsoll_host::Root;
@@ -23,6 +24,7 @@ pub(super) fn new<E: Experiment>(
     frame: &FrameArgs,
     args: &E::Args,
     machine: &Machine,
+    output: &Output,
 ) -> Result<Begun<E>, Failure> {
     let path = match &frame.output {
         Some(path) => {
@@ -43,7 +45,7 @@ pub(super) fn new<E: Experiment>(
             let words = typed.map(|word| word.to_string_lossy().into_owned());
             (plan.clone(), words.collect())
         }
-        false => (E::shown(&plan), command_line::without_secrets(typed)),
+        false => (E::shown(&plan), output.shown_words(typed)),
     };
     let run = NewRun {
         experiment: E::NAME,
@@ -115,7 +117,7 @@ fn unfinished<E: Experiment>(path: &Path) -> Result<(Record, E::Plan), Failure> 
             "{shown} is a record of plimsoll {made_by}; resume it with plimsoll {made_by} --resume {shown}"
         )));
     }
-    let plan: E::Plan = record.plan()?;
+    let plan = recorded::<E>(&record)?;
     if record.end() == Some(&RunEnd::Complete) {
         let workload = E::workload(&E::shown(&plan));
         return Err(Failure::Mistake(format!(

@@ -1,7 +1,7 @@
 //! What follows from a record, in any format.
 
-use crate::command_line;
 use crate::failure::Failure;
+use crate::output::Output;
 use crate::tally::tally;
 use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{Goal, Outcome, Requirement, RunEnd, each_once, shown_urls};
@@ -9,12 +9,23 @@ use plimsoll_record::Record;
 use plimsoll_report::{Document, Format, Look, RecordFacts, Report, render};
 use std::ffi::OsString;
 
+/// The plan of a record.
+///
+/// # Errors
+/// It cannot be read, or is none that a run could have made.
+pub(super) fn recorded<E: Experiment>(record: &Record) -> Result<E::Plan, Failure> {
+    let plan: E::Plan = record.plan()?;
+    let shown = record.path().display();
+    E::check(&plan).map_err(|why| Failure::Mistake(format!("{shown}: {why}")))?;
+    Ok(plan)
+}
+
 /// The plan of a record, with other goals where some are given.
 ///
 /// # Errors
 /// The experiment has no goals.
 pub(crate) fn plan<E: Experiment>(record: &Record, goals: &[Goal]) -> Result<E::Plan, Failure> {
-    let plan: E::Plan = record.plan()?;
+    let plan = recorded::<E>(record)?;
     if goals.is_empty() {
         return Ok(plan);
     }
@@ -47,7 +58,11 @@ pub(crate) struct Conclusion<'a, E: Experiment> {
 impl<E: Experiment> Conclusion<'_, E> {
     /// Concludes from all trials of a record. `goals` replace those of the run:
     /// the trials are the same.
-    pub(crate) fn of<'a>(record: &'a Record, goals: &[Goal]) -> Result<Conclusion<'a, E>, Failure> {
+    pub(crate) fn of<'a>(
+        record: &'a Record,
+        goals: &[Goal],
+        output: &Output,
+    ) -> Result<Conclusion<'a, E>, Failure> {
         let (plan, trials) = (plan::<E>(record, goals)?, trials::<E>(record)?);
         Ok(Conclusion {
             record,
@@ -55,9 +70,7 @@ impl<E: Experiment> Conclusion<'_, E> {
             picture: E::picture(&plan, &trials),
             plan: E::shown(&plan),
             trials,
-            command_line: command_line::without_secrets(
-                record.command_line().iter().map(OsString::from),
-            ),
+            command_line: output.shown_words(record.command_line().iter().map(OsString::from)),
             requirements: record.requirements().iter().map(shown).collect(),
             ended: record.end().map(|end| match end {
                 RunEnd::Failed(why) => RunEnd::Failed(shown_urls(why)),

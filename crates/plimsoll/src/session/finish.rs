@@ -3,9 +3,10 @@
 
 use super::args::FrameArgs;
 use super::begin::Begun;
-use super::conclusion::Conclusion;
+use super::conclusion::{Conclusion, recorded};
 use crate::failure::Failure;
-use crate::output::{Output, note};
+use crate::note::note;
+use crate::output::Output;
 use crate::page_file;
 use crate::tally::tally;
 use plimsoll_engine::Outcome;
@@ -13,6 +14,7 @@ use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{Phase, RunEnd, Trial, counted, shell_word};
 use plimsoll_record::Record;
 use plimsoll_report::{Format, reason};
+use std::io::IsTerminal;
 
 pub(super) fn finish<E: Experiment>(
     begun: &mut Begun<E>,
@@ -43,7 +45,7 @@ pub(super) fn finish<E: Experiment>(
         return no_valid_trial(trials, &path).map_or(Ok(()), |why| Err(Failure::Run(why)));
     };
     let was_stopped = matches!(failure, Failure::Interrupted(_));
-    let flags = E::flags_to_resume(&record.plan()?);
+    let flags = E::flags_to_resume(&recorded::<E>(record)?);
     let mut command = Some(format!(
         "plimsoll {} --resume {}{flags}",
         E::NAME,
@@ -52,8 +54,9 @@ pub(super) fn finish<E: Experiment>(
     if was_stopped && !trials.is_empty() {
         let format = frame.format.into();
         show::<E>(record, format, !frame.no_html, output)?;
-        // The text has this command, except for the flags.
-        command = command.filter(|_| format != Format::Text || !flags.is_empty());
+        // On a terminal the text above has this command, except for the flags.
+        let is_read = format == Format::Text && std::io::stdout().is_terminal();
+        command = command.filter(|_| !is_read || !flags.is_empty());
     }
     let next = next_step(trials, was_stopped, &path, command.as_deref());
     Err(failure.with(next))
@@ -67,7 +70,7 @@ pub(crate) fn show<'a, E: Experiment>(
     with_page: bool,
     output: &Output,
 ) -> Result<Conclusion<'a, E>, Failure> {
-    let conclusion = Conclusion::<E>::of(record, &[])?;
+    let conclusion = Conclusion::<E>::of(record, &[], output)?;
     let html = || conclusion.written(Format::Html, output.look(None));
     let page = with_page.then(|| page_file::beside(record.path(), html));
     output.print(&conclusion.written(format, output.look(None))?)?;
@@ -108,7 +111,7 @@ fn no_valid_trial<S, O>(trials: &[Trial<S, O>], path: &str) -> Option<String> {
 }
 
 /// What to do after a run that failed or was stopped. `command` resumes it;
-/// `None` if the findings on standard output have it.
+/// `None` if the findings on the terminal have it.
 fn next_step<S, O>(
     trials: &[Trial<S, O>],
     was_stopped: bool,

@@ -31,7 +31,7 @@ pub(crate) fn run<E: Experiment>(
     leftovers::restore_if_possible(&machine.journals, &machine.root);
     let mut begun = match &frame.resume {
         Some(path) => begin::resume::<E>(path, args, &machine)?,
-        None => begin::new::<E>(frame, args, &machine)?,
+        None => begin::new::<E>(frame, args, &machine, output)?,
     };
     let mut trials: Vec<TrialOf<E>> = trials::<E>(&begun.record)?;
     let live = || live::observe::<E>(&begun.plan, begun.record.path(), &trials, output, &stop);

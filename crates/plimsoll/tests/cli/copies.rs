@@ -130,12 +130,12 @@ fn repeated_signals_end_the_copies() {
 #[test]
 fn signals_that_were_ignored_stay_ignored() {
     let sleeping = Sleeping::new();
-    let command = under_env("--ignore-signal=HUP,QUIT", &sleeping.command());
+    let command = under_env("--ignore-signal=HUP,QUIT,INT", &sleeping.command());
     let mut child = sleeping.started(command);
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap();
-    for signal in [Signal::HUP, Signal::QUIT] {
+    for signal in [Signal::HUP, Signal::QUIT, Signal::INT] {
         assert_ne!(ignored & (1 << (signal.as_raw() - 1)), 0, "{status}");
     }
     send(&child, &[Signal::TERM]);

@@ -4,7 +4,9 @@
 use crate::common::side_folder::is_root;
 use crate::common::{Ended, Folder, under};
 use std::ffi::OsString;
+use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStringExt;
+use std::process::Stdio;
 
 /// The arguments of a line, in which `@` stands for two bytes that are no UTF-8.
 fn not_utf8(line: &str) -> Vec<OsString> {
@@ -50,6 +52,63 @@ fn an_argument_that_is_not_utf8_is_refused_in_a_sentence() {
     ] {
         run(&folder, line).says(2, &["error: "]);
     }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        "rate_rps,cpu_pct,latency_us\n1000,12,800\n4000,41,950\n",
+    );
+    folder.run("import t.csv -o run --no-html").says(0, &[]);
+    for line in [
+        "--help",
+        "--version",
+        "-h",
+        "sweep --help",
+        "help side",
+        "report run",
+        "completions bash",
+        "man",
+        "doctor",
+        "repair",
+    ] {
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = folder.command(line);
+        let ended = command.stdout(full).stderr(Stdio::piped()).spawn().unwrap();
+        let ended = ended.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{line}: {stderr}");
+        assert!(
+            stderr.contains("standard output cannot be"),
+            "{line}: {stderr}"
+        );
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_failure() {
+    let folder = Folder::new();
+    for line in ["--help", "doctor", "man"] {
+        let mut child = folder.spawn(line);
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(0), "{line}: {ended:?}");
+        assert!(ended.stderr.is_empty(), "{line}: {ended:?}");
+    }
+}
+
+#[test]
+fn side_with_few_descriptors_names_the_limit() {
+    let folder = Folder::new();
+    let script = "ulimit -n 6; exec \"$@\"";
+    let side = under(
+        &["sh", "-c", script, "sh"],
+        &folder.command("side -- touch ran"),
+    );
+    Ended::of(side).says(2, &["only 6 files", "ulimit -n 32"]);
+    assert!(!folder.path("ran").exists());
 }
 
 #[test]

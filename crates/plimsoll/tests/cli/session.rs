@@ -1,7 +1,9 @@
 //! What the session does for every experiment, asked of each.
 
-use crate::common::{Folder, LOUD, has, table, trials_in, unwrapped};
+use crate::common::{Folder, LOUD, has, send, table, trials_in, unwrapped, wait};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
+use std::fs;
 
 /// The shortest run of each experiment, as far as its last argument.
 const RUNS: [(&str, &str); 4] = [
@@ -50,6 +52,70 @@ fn flags(folder: &Folder, command: &str, help: &str) -> Vec<(String, String)> {
         }
     }
     found
+}
+
+#[test]
+fn a_run_stopped_within_a_trial_says_how_to_resume_it() {
+    for (name, args) in RUNS {
+        let folder = Folder::new();
+        let loud = LOUD.join(" ");
+        let long = args
+            .replace("-z 200ms", "-z 20s")
+            .replace("-- true", "-- sleep 20");
+        let line = format!("{name} --plain -o run.plimsoll {loud} {long}");
+        let child = folder.spawn(line);
+        let record = folder.path("run.plimsoll");
+        wait("a record", || record.exists());
+        if name == "sweep" {
+            wait("the idle baseline", || trials_in(&record) > 0);
+        }
+        send(&child, &[Signal::TERM]);
+        let ended = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        // The shortest runs may end before the signal comes.
+        if ended.status.code() != Some(0) {
+            assert_eq!(ended.status.code(), Some(130), "{name}: {stderr}");
+            let resume = format!("resume with: plimsoll {name} --resume run.plimsoll");
+            assert!(stderr.contains(&resume), "{name}: {stderr}");
+        }
+        assert!(name != "sweep" || ended.status.code() == Some(130));
+    }
+}
+
+#[test]
+fn a_plan_that_no_run_has_is_refused_in_every_command() {
+    for (name, args) in [RUNS[0], RUNS[3]] {
+        let folder = complete((name, args));
+        for (field, words) in [
+            ("window_ns", "window_ns is 0 ns"),
+            ("seed", "plan_json"),
+            ("passes", "passes is 4294967295"),
+        ] {
+            let value = match field {
+                "window_ns" => "0",
+                "seed" => "-1",
+                _ => "4294967295",
+            };
+            let whole = fs::read(folder.path("run.plimsoll")).unwrap();
+            let sql =
+                format!("UPDATE run SET plan_json = json_set(plan_json, '$.{field}', {value})");
+            change(&folder, &format!("{sql}, ended = 'interrupted'"));
+            let resume = format!("{name} --resume run.plimsoll");
+            for line in [
+                "report run.plimsoll",
+                "plan run.plimsoll --peak 10",
+                &resume,
+            ] {
+                let refused = folder.run(line);
+                // Lateness has no load line to plan with.
+                if !(name == "lateness" && line.starts_with("plan")) {
+                    refused.says(2, &[words]);
+                    assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{refused:?}");
+                }
+            }
+            fs::write(folder.path("run.plimsoll"), whole).unwrap();
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod laws;
 mod refused;
 mod step;
 
-use crate::common::{Arguments, Folder, LOUD, has, wait};
+use crate::common::{Arguments, Folder, LOUD, has, unignoring, wait};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +27,7 @@ fn lasting(duration: &str, more: &str) -> String {
 }
 
 fn spawn(folder: &Folder, args: impl Arguments) -> Child {
-    let mut command = folder.command(args);
+    let mut command = unignoring("INT,TERM", &folder.command(args));
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
 }

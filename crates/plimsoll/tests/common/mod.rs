@@ -166,6 +166,8 @@ impl Folder {
             .current_dir(self.0.path())
             .env_remove("NO_COLOR")
             .env("XDG_STATE_HOME", self.path("state"))
+            // What a killed run leaves is gone with the folder.
+            .env("TMPDIR", self.0.path())
             .stdin(Stdio::null());
         command
     }
@@ -175,7 +177,7 @@ impl Folder {
     }
 
     pub(crate) fn spawn(&self, args: impl Arguments) -> Child {
-        self.command(args)
+        unignoring("INT,TERM,HUP,QUIT", &self.command(args))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -200,6 +202,7 @@ impl Folder {
             .gid(65534)
             .args(args.words())
             .env("XDG_STATE_HOME", self.path("state-of-nobody"))
+            .env("TMPDIR", self.0.path())
             .stdin(Stdio::null())
             .current_dir(self.0.path());
         command
@@ -213,7 +216,7 @@ impl Folder {
 }
 
 /// Accepts a machine as disturbed as those that run tests: a run without a valid
-/// trial fails.
+/// trial fails. `xtask/src/dist/container.rs` has the same: tests are in no library.
 pub(crate) const LOUD: [&str; 6] = [
     "--max-slip",
     "10s",

@@ -62,7 +62,7 @@ fn control_c_ends_with_the_findings_so_far() {
     assert!(stdout.contains("offered"), "the table so far: {stdout}");
     let stderr = String::from_utf8_lossy(&ended.stderr);
     let hints = [stdout, stderr].map(|text| text.matches("--resume").count());
-    assert_eq!(hints, [1, 0], "how to resume is said once");
+    assert_eq!(hints, [1, 1], "how to resume is said once in each");
     let resumed = folder.run("sweep --resume run.plimsoll");
     assert_eq!(resumed.code, Some(0), "{resumed:#?}");
     assert!(trials_in(&record) >= TRIALS);

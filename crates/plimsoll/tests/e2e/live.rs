@@ -1,6 +1,6 @@
 //! A run that somebody watches, at a real pseudo-terminal.
 
-use crate::common::{Folder, has, send, trials_in, unwrapped};
+use crate::common::{Folder, has, send, trials_in, unignoring, unwrapped};
 use crate::pty::Pty;
 use rustix::process::Signal;
 use std::process::{Child, Stdio};
@@ -99,10 +99,9 @@ fn plain_progress_leaves_the_terminal_as_it_is() {
     let folder = Folder::new();
     let pty = Pty::open();
     let mut command = folder.command(SWEEP);
-    command
-        .arg("--plain")
-        .stdin(pty.stdio())
-        .stderr(pty.stdio());
+    command.arg("--plain");
+    let mut command = unignoring("INT", &command);
+    command.stdin(pty.stdio()).stderr(pty.stdio());
     let mut child = command.stdout(Stdio::null()).spawn().unwrap();
     pty.wait_until("a line", |_| pty.written().contains("left] load"));
     send(&child, &[Signal::INT]);

@@ -2,6 +2,7 @@
 //! docs/reliability.md. `cargo xtask reliability` runs it as root in network and mount
 //! namespaces of its own, so that no fault reaches the machine.
 
+// As in the end-to-end tests: a lint level is not shared between programs.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,

@@ -74,6 +74,11 @@ fn invalid_values_are_refused_with_their_column() {
         ("DELETE FROM histogram WHERE kind = 'slip'", "no rows"),
         ("DELETE FROM run", "no rows"),
         ("UPDATE run SET plan_json = '{'", "plan_json"),
+        ("UPDATE run SET seed = '-1'", "seed"),
+        (
+            "UPDATE run SET plan_json = json_set(plan_json, '$.seed', -1)",
+            "plan_json",
+        ),
         ("DROP VIEW overview; DROP TABLE second", "second"),
     ] {
         let (_test_dir, path) = TestDir::with_record(1);

@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tables::{capacity_rows, threshold_rows};
 
-const SCHEMA_VERSION: u32 = 3;
+const SCHEMA_VERSION: u32 = 4;
 
 #[derive(Debug, Clone)]
 pub struct CompareReport<'a> {

@@ -25,7 +25,7 @@ use plimsoll_model::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-const SCHEMA_VERSION: u32 = 4;
+const SCHEMA_VERSION: u32 = 5;
 
 #[derive(Debug, Clone, Copy)]
 pub struct PlanReport<'a> {

@@ -22,7 +22,7 @@ use plimsoll_model::Picture;
 
 /// The version of `docs/schema/output.schema.json` that the JSON of a sweep, of
 /// an imported table and of copies keeps to.
-const SCHEMA_VERSION: u32 = 4;
+const SCHEMA_VERSION: u32 = 5;
 
 pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Document<'a> {
     let findings = report.findings;

@@ -2,7 +2,6 @@
 
 use crate::cpu_use::{self, NEAR};
 use crate::curve::Curve;
-use crate::flat;
 use plimsoll_model::{CpuGauge, Doubt, Estimate, Plan, Rate, Trial};
 
 /// CPU use over rate: the measured curve, extended below its lowest level by a
@@ -10,6 +9,8 @@ use plimsoll_model::{CpuGauge, Doubt, Estimate, Plan, Rate, Trial};
 #[derive(Debug, Clone)]
 pub struct CpuLine {
     curve: Option<Curve>,
+    /// That of the service's own CPU time.
+    own: Option<Curve>,
     lowest_rps: f64,
     lowest_pct: Estimate,
     idle_pct: f64,
@@ -35,13 +36,14 @@ impl CpuLine {
             lowest_pct,
             idle_pct,
             curve,
+            own: crate::gauge_curve(plan, trials, CpuGauge::OwnTime),
         })
     }
 
     /// Why no threshold follows from it for an instance that carries so much, if none does.
     pub fn flat(&self, carried: Rate) -> Option<Doubt> {
         let curve = self.curve.as_ref()?;
-        flat::doubt(&|rate| curve.cpu_pct_at(rate), carried.get())
+        crate::flat_doubt(curve, self.own.as_ref(), carried.get())
     }
 
     /// The lowest rate with measured CPU use. Below it, CPU use is an assumption.
@@ -94,6 +96,7 @@ mod tests {
         let curve = Curve::of(&[trial(0, 100.0, 0.2), trial(1, 200.0, 0.6)], 1).unwrap();
         CpuLine {
             curve: Some(curve),
+            own: None,
             lowest_rps: 100.0,
             lowest_pct: Estimate::alone(20.0),
             idle_pct: 4.0,

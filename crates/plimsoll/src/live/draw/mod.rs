@@ -9,8 +9,8 @@ mod trials;
 
 use super::state::{Group, State};
 use plimsoll_model::{human_minutes, safe};
-use plimsoll_report::Ink;
 use plimsoll_report::chart::Charset;
+use plimsoll_report::{Ink, wrap};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -61,6 +61,7 @@ fn whole(state: &State, area: Rect, buffer: &mut Buffer) {
     let strip = strip::rows(state, width, by(height, 1, 2, 3));
     strip::draw(state, rows.take(strip), buffer);
     rows.take(1);
+    remark(state, &mut rows, buffer);
     let spark = match state.about.charts.x_is_count {
         true => 0,
         false => by(height, 1, 1, 2),
@@ -82,6 +83,15 @@ fn whole(state: &State, area: Rect, buffer: &mut Buffer) {
     };
     trials::draw(state, rows.take(lines), buffer);
     keys(state, Rect::new(0, height - 1, width, 1), buffer);
+}
+
+/// Why this run may find nothing, in as many rows as it needs.
+fn remark(state: &State, rows: &mut Rows, buffer: &mut Buffer) {
+    let Some(remark) = &state.remark else { return };
+    for line in wrap(remark, usize::from(rows.area.width)) {
+        put(buffer, rows.take(1), 0, &line, Ink::Yellow);
+    }
+    rows.take(1);
 }
 
 /// For a small window: how long still, what goes on, and what came last.

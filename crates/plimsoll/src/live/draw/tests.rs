@@ -12,13 +12,14 @@ use std::time::Duration;
 /// The file of a screen, which ends in its size, and the state that it shows.
 type Snapshot = (&'static str, fn() -> State);
 
-const SCREENS: [Snapshot; 15] = [
+const SCREENS: [Snapshot; 16] = [
     ("help-40x10", help),
     ("begins-80x24", fresh),
     ("begins-60x20", fresh),
     ("disturbed-80x24", disturbed),
     ("disturbed-40x10", disturbed),
     ("disturbed-120x40", disturbed),
+    ("busy-80x24", busy),
     ("sweep-60x20", under_way),
     ("sweep-80x24", under_way),
     ("sweep-200x60", under_way),
@@ -42,6 +43,26 @@ fn fresh() -> State {
     let mut state = State::new(under_way().about, vec![]);
     state.fold(begins_idle(0, 76), Duration::ZERO);
     state.fold(Event::Clock, Duration::from_secs(1));
+    state
+}
+
+/// The first two trials under load are disturbed by others.
+fn busy() -> State {
+    let mut state = fresh();
+    let share = |share| Share::new(share).unwrap();
+    for second in [3, 6] {
+        let mut ended = done(Phase::Calibration, 8_000.0, true);
+        ended.invalid = vec![Invalid::OtherLoad {
+            used: share(0.97),
+            bound: share(0.05),
+            on: CpusOf::Machine,
+        }];
+        state.fold(Event::Ended(ended), Duration::from_secs(second));
+    }
+    state.fold(
+        begins(Phase::Calibration, 8_000, 0, 70),
+        Duration::from_secs(6),
+    );
     state
 }
 

@@ -32,7 +32,7 @@ fn lateness_is_drawn_with_its_own_charts_and_words() {
     }
     assert_eq!(trials.len(), 4, "each length twice");
     let last = trials.pop().unwrap();
-    let output = Output::new(ColorChoice::Never, true);
+    let output = Output::new(ColorChoice::Never, true, crate::help::command);
     let mut state = crate::live::state::<WakeUps>(&plan, Path::new("x"), &trials, &output);
     let started = Event::Started {
         trial: planner.announce(&last.spec),
@@ -61,7 +61,7 @@ fn secrets_of_a_request_are_not_drawn() {
     let url = "http://h/?key=swordfish";
     let http = HttpService::get(url, 1, Duration::from_secs(1));
     let plan = Plan::blank(Workload::Http(http));
-    let output = Output::new(ColorChoice::Never, true);
+    let output = Output::new(ColorChoice::Never, true, crate::help::command);
     let state = crate::live::state::<Sweep>(&plan, Path::new("x"), &[], &output);
     let shown = screen(&state, 120, 40);
     assert!(shown.contains("GET http://h/?key=(hidden)"), "{shown}");
