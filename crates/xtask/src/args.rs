@@ -11,7 +11,7 @@ cargo xtask guest [--package NAME]... [--time-limit SECONDS] [--kernel FILE] [--
 
 Runs tests in a virtual machine with cgroup v2, on an emulated x86-64 CPU.
   --package NAME        only tests of this package; may be repeated
-  --time-limit SECONDS  time limit of the guest, including its boot (180)
+  --time-limit SECONDS  time limit of the guest, including its boot (300)
   --kernel FILE         a vmlinuz to boot instead of Debian's cloud kernel
   -- FILTER...          passed to each test program, as with cargo test
 
@@ -36,7 +36,7 @@ New inputs, logs, and inputs that crash are in target/fuzz.
 Exit status: that of the tests; 1 if a task failed, 2 if it cannot be started.
 ";
 
-const TIME_LIMIT: Duration = Duration::from_secs(180);
+const TIME_LIMIT: Duration = Duration::from_secs(300);
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task {

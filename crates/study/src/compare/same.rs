@@ -162,3 +162,32 @@ pub(super) fn work_per_request(workload: &Workload) -> f64 {
         Workload::Http(_) | Workload::Imported(_) => 1.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_hidden_query_is_compared_by_what_is_shown_of_it() {
+        let get = |url: &str| HttpService::get(url, 64, Duration::from_secs(1));
+        let hidden = format!("http://a/items?key={HIDDEN}");
+        for (other, expected) in [
+            ("http://b/items?key=swordfish", None),
+            ("http://b/items?other=swordfish", Some("another path")),
+            ("http://b/item?key=swordfish", Some("another path")),
+            ("http://b/items", Some("another path")),
+        ] {
+            let (a, b) = (get(&hidden), get(other));
+            let both = [request_difference(&a, &b), request_difference(&b, &a)];
+            assert_eq!(
+                both.each_ref().map(Option::as_deref),
+                [expected; 2],
+                "{other}"
+            );
+        }
+        let (a, b) = (get("http://a/?key=one"), get("http://b/?key=two"));
+        let path = Some("another path".to_owned());
+        assert_eq!(request_difference(&a, &b), path, "both are known");
+    }
+}
