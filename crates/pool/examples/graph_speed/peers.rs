@@ -100,7 +100,7 @@ pub(crate) fn stencil(width: u32, steps: u32) -> Result<JobGraph, Box<dyn Error>
 /// One of the schedulers that are compared.
 pub(crate) enum Peer {
     Ours(GraphScheduler),
-    Rayon(rayon::ThreadPool),
+    Rayon(rayon_core::ThreadPool),
     Tokio(tokio::runtime::Runtime),
 }
 
@@ -114,7 +114,7 @@ impl Peer {
         };
         let (for_rayon, for_tokio) = (list.clone(), list.clone());
         let next = AtomicUsize::new(0);
-        let rayon = rayon::ThreadPoolBuilder::new()
+        let rayon = rayon_core::ThreadPoolBuilder::new()
             .num_threads(list.len())
             .start_handler(move |index| {
                 let _ = pin_this_thread(for_rayon[index]);
@@ -159,8 +159,8 @@ fn ready<'a>(load: &'a Load, left: &'a [AtomicU32], job: u32) -> impl Iterator<I
     all.filter(|&s| left[s as usize].fetch_sub(1, Ordering::AcqRel) == 1)
 }
 
-fn run_on_rayon(pool: &rayon::ThreadPool, load: &Load) {
-    fn spawn<'s>(scope: &rayon::Scope<'s>, load: &'s Load, left: &'s [AtomicU32], job: u32) {
+fn run_on_rayon(pool: &rayon_core::ThreadPool, load: &Load) {
+    fn spawn<'s>(scope: &rayon_core::Scope<'s>, load: &'s Load, left: &'s [AtomicU32], job: u32) {
         scope.spawn(move |scope| {
             load.run(job, 0);
             ready(load, left, job).for_each(|next| spawn(scope, load, left, next));
