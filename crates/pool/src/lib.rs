@@ -1,5 +1,9 @@
-//! Runs jobs on pinned workers: a stream of jobs at their start times, in order, and graphs of
-//! jobs in time.
+//! Runs jobs on pinned workers: a stream of jobs at their start times in order ([`Pool`]), and
+//! graphs of jobs in time ([`GraphScheduler`]).
+//!
+//! This crate must not know what the jobs do, or judge them.
+//!
+//! # A stream of jobs
 //!
 //! A [`Pool`] has one worker thread per CPU of a set, pinned to it. Jobs come
 //! from a *source*: an iterator of ascending start times in nanoseconds since a
@@ -22,40 +26,6 @@
 //! free by then. This delay is not queueing; it is reported as the *slip*
 //! ([`Start::slip_ns`]).
 //!
-//! # Graphs of jobs
-//!
-//! A [`GraphScheduler`] runs graphs ([`Jobs`](plimsoll_graph::Jobs)): each job once, after its
-//! predecessors and not before its start. `start`, `submit` or `run`, and a [`Handle`] to wait, to
-//! cancel and to look at the progress: that is all. Workers steal from each other; how they
-//! sleep and are woken is in docs/scheduler.md. **Guarantees.** *No worker sleeps or searches in vain for
-//! long while a job is ready.* *A timed job starts at its time if a worker is free then.* Timed
-//! jobs that are due go before others, by start; a running job is not interrupted.
-//! There is no other order: the hash service keeps the [`Pool`], which is FIFO.
-//!
-//! This crate must not know what the jobs do, or judge them.
-//!
-//! ```
-//! use plimsoll_graph::{JobGraph, Jobs};
-//! use plimsoll_pool::{GraphScheduler, SchedulerOptions, allowed_cpus};
-//! use std::sync::Arc;
-//!
-//! struct Silent(JobGraph);
-//! impl Jobs for Silent {
-//!     fn count(&self) -> u32 { self.0.count() }
-//!     fn predecessors(&self, job: u32) -> u32 { self.0.predecessors(job).len() as u32 }
-//!     fn successors(&self, job: u32) -> &[u32] { self.0.successors(job) }
-//!     fn run(&self, _job: u32, _worker: usize) {}
-//! }
-//!
-//! let scheduler = GraphScheduler::start(&allowed_cpus()?, SchedulerOptions::PLAIN)?;
-//! let diamond = JobGraph::new(&[1; 4], &[(0, 1), (0, 2), (1, 3), (2, 3)])?;
-//! let outcome = scheduler.run(Arc::new(Silent(diamond)));
-//! assert!(outcome.is_complete());
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! # A stream of jobs
-//!
 //! ```
 //! use plimsoll_pool::{Pool, allowed_cpus};
 //! use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,6 +45,38 @@
 //! assert_eq!(pool.stop().count(), 0, "no start is left over");
 //! assert_eq!(done.load(Ordering::Relaxed), 3);
 //! # Ok::<(), plimsoll_pool::PoolError>(())
+//! ```
+//!
+//! # Graphs of jobs
+//!
+//! A [`GraphScheduler`] runs graphs, which implement [`Jobs`](plimsoll_graph::Jobs): each job once, after its
+//! predecessors and not before its start. [`GraphScheduler::run`] runs one to its end;
+//! [`GraphScheduler::submit`] gives a [`Handle`] to wait, to cancel and to see the progress. Both
+//! may be called from several threads. The workers sleep while there is nothing to do.
+//!
+//! *A timed job starts at its time if a worker is free then. No worker stays asleep while a job
+//! is ready and nobody is looking for it.* Ready jobs have no order, except that timed ones
+//! go first, by start; the stream of the hash service, which must be served in order, has the
+//! [`Pool`] instead. docs/scheduler.md says how it works and why it is right.
+//!
+//! ```
+//! use plimsoll_graph::{JobGraph, Jobs};
+//! use plimsoll_pool::{GraphScheduler, SchedulerOptions, allowed_cpus};
+//! use std::sync::Arc;
+//!
+//! struct Silent(JobGraph);
+//! impl Jobs for Silent {
+//!     fn count(&self) -> u32 { self.0.count() }
+//!     fn predecessors(&self, job: u32) -> u32 { self.0.predecessors(job).len() as u32 }
+//!     fn successors(&self, job: u32) -> &[u32] { self.0.successors(job) }
+//!     fn run(&self, _job: u32, _worker: usize) {}
+//! }
+//!
+//! let scheduler = GraphScheduler::start(&allowed_cpus()?, SchedulerOptions::PLAIN)?;
+//! let diamond = JobGraph::new(&[1; 4], &[(0, 1), (0, 2), (1, 3), (2, 3)])?;
+//! let outcome = scheduler.run(Arc::new(Silent(diamond)));
+//! assert!(outcome.is_complete());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod cpu;

@@ -310,6 +310,30 @@ fn a_cancelled_graph_ends_and_what_runs_completes() {
 }
 
 #[test]
+fn a_graph_ends_whenever_it_is_cancelled() {
+    for count in [1, 2, 8] {
+        let scheduler = workers(count);
+        for seed in 0..60 {
+            let mut draw = random(seed);
+            let starts: Vec<u64> = (0..600).map(|_| draw(3) * draw(400_000)).collect();
+            let jobs = Checked::new(random_graph(seed, 600), |_, _| {});
+            let jobs = Arc::new(jobs.timed(|job| starts[job as usize]));
+            let mut handle = scheduler.submit(Arc::clone(&jobs) as _);
+            let enough = draw(500) as u32;
+            while handle.progress().ended < enough {
+                std::thread::yield_now();
+            }
+            handle.cancel();
+            let outcome = handle.wait();
+            let ran = jobs.ran();
+            assert_eq!(outcome.ran as usize, ran.len());
+            assert_eq!(outcome.ran + outcome.cancelled, 600);
+            assert!(outcome.ran >= enough && outcome.skipped == 0);
+        }
+    }
+}
+
+#[test]
 fn jobs_that_wait_for_their_time_are_cancelled_at_once() {
     let scheduler = workers(2);
     let hour_ns = 3_600_000_000_000;

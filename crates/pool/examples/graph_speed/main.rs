@@ -84,9 +84,9 @@ fn load(graph: JobGraph, grain_ns: f64, ns_per_round: f64) -> Arc<Load> {
 fn floor(repeats: usize) -> Result<(), Box<dyn Error>> {
     let peers = Peer::all(false)?;
     let graphs = [
-        ("independent", independent(200_000)?),
-        ("3 dependencies, width 16", stencil(16, 6_000)?),
-        ("3 dependencies, width 2", stencil(2, 20_000)?),
+        ("independent", independent(4_000)?),
+        ("independent, many", independent(200_000)?),
+        ("3 dependencies, width 16", stencil(16, 250)?),
     ];
     println!("ns of a worker per empty job");
     for (name, graph) in graphs {
@@ -105,13 +105,13 @@ fn floor(repeats: usize) -> Result<(), Box<dyn Error>> {
 fn grain(repeats: usize) -> Result<(), Box<dyn Error>> {
     let peers = Peer::all(false)?;
     let ns_per_round = calibrate() * 1e9;
-    let grains: Vec<f64> = (0..16).map(|step| 25.0 * 1.5_f64.powi(step)).collect();
+    let grains: Vec<f64> = (0..14).map(|step| 10.0 * 1.6_f64.powi(step)).collect();
     for dependencies in [0, 3] {
         let mut efficiency = vec![Vec::new(); peers.len()];
         for &grain_ns in &grains {
             let graph = match dependencies {
-                0 => independent(40_000)?,
-                _ => stencil(16, 1_000)?,
+                0 => independent(4_000)?,
+                _ => stencil(16, 250)?,
             };
             let load = load(graph, grain_ns, ns_per_round);
             let grain_ns = load.rounds as f64 * ns_per_round;
@@ -146,37 +146,36 @@ fn peak(repeats: usize) -> Result<(), Box<dyn Error>> {
     let peers = Peer::all(false)?;
     let ns_per_round = calibrate() * 1e9;
     println!("concurrency: time in jobs / (first start to last end), and / (submission to end)");
-    for grain_ns in [8e6, 2e6, 500e3, 200e3, 20e3] {
-        for count in [100, 300] {
-            let mut covered = vec![Vec::new(); peers.len()];
-            let mut whole = vec![Vec::new(); peers.len()];
-            let fewer = if grain_ns > 1e6 {
-                repeats.div_ceil(4)
-            } else {
-                repeats
-            };
-            for _ in 0..fewer {
-                for (at, (_, peer)) in peers.iter().enumerate() {
-                    std::thread::sleep(Duration::from_millis(10));
-                    let load = timed(independent(count)?, grain_ns / ns_per_round);
-                    let elapsed_ns = peer.time(&load).as_nanos() as f64;
-                    let (in_jobs, from, to) = spans(&load);
-                    covered[at].push(-in_jobs / (to - from));
-                    whole[at].push(-in_jobs / elapsed_ns);
-                }
+    for (grain_ns, count) in [
+        (2e6, 100),
+        (200e3, 100),
+        (200e3, 300),
+        (20e3, 100),
+        (20e3, 1_000),
+    ] {
+        let mut covered = vec![Vec::new(); peers.len()];
+        let mut whole = vec![Vec::new(); peers.len()];
+        for _ in 0..repeats {
+            for (at, (_, peer)) in peers.iter().enumerate() {
+                std::thread::sleep(Duration::from_millis(10));
+                let load = timed(independent(count)?, grain_ns / ns_per_round);
+                let elapsed_ns = peer.time(&load).as_nanos() as f64;
+                let (in_jobs, from, to) = spans(&load);
+                covered[at].push(-in_jobs / (to - from));
+                whole[at].push(-in_jobs / elapsed_ns);
             }
-            for (at, (peer, _)) in peers.iter().enumerate() {
-                let covered = Summary::of(std::mem::take(&mut covered[at]));
-                let whole = Summary::of(std::mem::take(&mut whole[at]));
-                println!(
-                    "{:6} us x {count:3} {peer:6} best {:.3} median {:.3}; whole best {:.3} median {:.3}",
-                    grain_ns / 1e3,
-                    -covered.least,
-                    -covered.median,
-                    -whole.least,
-                    -whole.median
-                );
-            }
+        }
+        for (at, (peer, _)) in peers.iter().enumerate() {
+            let covered = Summary::of(std::mem::take(&mut covered[at]));
+            let whole = Summary::of(std::mem::take(&mut whole[at]));
+            println!(
+                "{:5} us x {count:4} {peer:6} best {:.3} median {:.3}; whole best {:.3} median {:.3}",
+                grain_ns / 1e3,
+                -covered.least,
+                -covered.median,
+                -whole.least,
+                -whole.median
+            );
         }
     }
     Ok(())

@@ -13,6 +13,7 @@ use super::account::Activity;
 use super::dependencies::{Dependencies, Fate};
 use super::item::{Item, Task};
 use super::sleep::{Search, Sleep};
+use super::sync::HORIZON_NS;
 use super::timed::TimedQueue;
 use crate::wait::Clock;
 use loom::cell::UnsafeCell;
@@ -112,7 +113,10 @@ impl Search for Searcher<'_> {
     const ROUNDS: u32 = 1;
 
     fn search(&mut self) -> Option<()> {
-        self.now_ns = self.now_ns.max(self.waits_until_ns.get());
+        let until_ns = self.waits_until_ns.get();
+        if until_ns <= HORIZON_NS {
+            self.now_ns = self.now_ns.max(until_ns);
+        }
         let mut due = Vec::new();
         if self
             .world
@@ -120,7 +124,7 @@ impl Search for Searcher<'_> {
             .first_ns()
             .is_some_and(|at| at <= self.now_ns)
         {
-            self.world.timed.take_due(self.now_ns, 8, &mut due);
+            self.world.timed.take_due(self.now_ns, 1, &mut due);
         }
         match due.is_empty() {
             true => self.world.queue.take().map(|_| ()),
@@ -163,7 +167,7 @@ fn model_a_push_is_seen_or_wakes() {
         let world = World::new(1);
         let only = worker(&world, 0);
         world.push();
-        world.sleep.published();
+        world.sleep.published(1);
         all_found([only]);
     });
 }
@@ -175,7 +179,19 @@ fn model_a_burst_that_is_published_once_reaches_all() {
         let workers = [worker(&world, 0), worker(&world, 1)];
         world.push();
         world.push();
-        world.sleep.published();
+        world.sleep.published(1);
+        all_found(workers);
+    });
+}
+
+#[test]
+fn model_two_are_woken_for_two() {
+    check(Some(PREEMPTIONS), || {
+        let world = World::new(2);
+        let workers = [worker(&world, 0), worker(&world, 1)];
+        world.push();
+        world.push();
+        world.sleep.published(2);
         all_found(workers);
     });
 }
@@ -186,9 +202,9 @@ fn model_pushes_that_are_published_apart_reach_all() {
         let world = World::new(2);
         let workers = [worker(&world, 0), worker(&world, 1)];
         world.push();
-        world.sleep.published();
+        world.sleep.published(1);
         world.push();
-        world.sleep.published();
+        world.sleep.published(1);
         all_found(workers);
     });
 }
@@ -204,7 +220,7 @@ fn model_two_publishers_reach_all() {
             other.sleep.published_timer(0);
         });
         world.push();
-        world.sleep.published();
+        world.sleep.published(1);
         all_found(workers);
         publisher.join().unwrap();
     });
@@ -234,8 +250,21 @@ fn model_a_timer_is_kept() {
 }
 
 #[test]
-fn model_an_earlier_timer_is_kept_too() {
-    check(Some(PREEMPTIONS), || {
+fn model_an_earlier_timer_ends_a_longer_sleep() {
+    check(None, || {
+        let world = World::new(1);
+        let only = worker(&world, 0);
+        world.push_timer(HORIZON_NS + 1);
+        world.sleep.published_timer(HORIZON_NS + 1);
+        world.push_timer(10);
+        world.sleep.published_timer(10);
+        all_found([only]);
+    });
+}
+
+#[test]
+fn model_two_timers_reach_two_workers() {
+    check(Some(2), || {
         let world = World::new(2);
         let workers = [worker(&world, 0), worker(&world, 1)];
         world.push_timer(20);
@@ -253,7 +282,7 @@ fn model_timekeeping_is_handed_over() {
         world.push_timer(10);
         let workers = [worker(&world, 0), worker(&world, 1)];
         world.push();
-        world.sleep.published();
+        world.sleep.published(1);
         all_found(workers);
     });
 }

@@ -74,12 +74,17 @@ impl Shared {
             run.close();
             return run;
         }
-        let all = run.item(Task::Roots {
-            first: 0,
-            end: count,
+        let may_start =
+            |&job: &u32| run.jobs.predecessors(job) == 0 && run.jobs.release(job).start_ns == 0;
+        // Two parts for two workers if there is work for two at once.
+        let parts = (0..count.min(2)).filter(may_start).count().max(1) as u32;
+        let bounds = |part: u32| (u64::from(count) * u64::from(part) / u64::from(parts)) as u32;
+        let roots = (0..parts).map(|part| {
+            let (first, end) = (bounds(part), bounds(part + 1));
+            (epoch_ns, run.item(Task::Roots { first, end }))
         });
-        self.timed.add(std::iter::once((epoch_ns, all)));
-        self.sleep.published();
+        self.timed.add(roots);
+        self.sleep.published(parts);
         run
     }
 
@@ -87,7 +92,7 @@ impl Shared {
     pub(crate) fn cancel(&self, run: &Run) {
         run.cancel();
         self.timed.make_due(run.id);
-        self.sleep.published();
+        self.sleep.published(1);
     }
 
     /// The open run of this number.

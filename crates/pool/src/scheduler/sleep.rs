@@ -31,7 +31,8 @@
 //!
 //! To publish work: make it visible (push it; put it into the timed queue), then a fence, then read the
 //! counts. Nobody sleeps, or somebody searches: done. Else take one worker off the list and wake it.
-//! A burst of pushes is published once.
+//! A burst of pushes is published once. A graph that begins with two jobs wakes two workers, unless as
+//! many search: their wake-ups overlap then.
 //!
 //! To sleep: announce, then a fence, then look whether any work is visible (the *second search*). If so,
 //! back to searching. Else become timekeeper if the first entry of the timed queue is earlier than
@@ -183,16 +184,17 @@ impl Sleep {
         while self.wake(Sleepers::latest) {}
     }
 
-    /// Publishes what the caller has pushed since it did so last.
-    pub(crate) fn published(&self) {
-        if self.nobody_looks() {
-            self.wake_for_work();
+    /// Publishes what the caller has pushed since it did so last: work for at least so many
+    /// workers, of which no more are woken.
+    pub(crate) fn published(&self, enough_for: u32) {
+        if self.fewer_look_than(enough_for) {
+            while self.wake_for_work(enough_for) {}
         }
     }
 
     /// Publishes an entry of the timed queue.
     pub(crate) fn published_timer(&self, at_ns: u64) {
-        if self.nobody_looks() {
+        if self.fewer_look_than(1) {
             self.wake_for_timer(at_ns);
         }
     }
@@ -258,24 +260,25 @@ impl Sleep {
         }
         fence(Ordering::SeqCst);
         if search.is_visible() {
-            self.wake_for_work();
+            self.wake_for_work(1);
         } else if let Some(at_ns) = search.next_timer_ns() {
             self.wake_for_timer(at_ns);
         }
     }
 
-    /// Whether somebody sleeps and nobody searches, after what the caller made visible.
-    fn nobody_looks(&self) -> bool {
+    /// Whether somebody sleeps and fewer than so many search, after what the caller made
+    /// visible.
+    fn fewer_look_than(&self, enough: u32) -> bool {
         fence(Ordering::SeqCst);
-        let counts = Counts::from(self.counts.load(Ordering::Relaxed));
-        counts.sleeping > 0 && counts.searching == 0
+        let counts = self.counts();
+        counts.sleeping > 0 && counts.searching < enough
     }
 
-    fn wake_for_work(&self) {
-        self.wake(|sleepers| match self.counts().searching {
-            0 => sleepers.latest(),
-            _ => None,
-        });
+    fn wake_for_work(&self, enough_for: u32) -> bool {
+        self.wake(|sleepers| match self.counts().searching < enough_for {
+            true => sleepers.latest(),
+            false => None,
+        })
     }
 
     fn wake_for_timer(&self, at_ns: u64) {

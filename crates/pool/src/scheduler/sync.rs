@@ -20,7 +20,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(not(model_check))]
 pub(crate) use futex::Parker;
 #[cfg(model_check)]
-pub(crate) use model::Parker;
+pub(crate) use model::{HORIZON_NS, Parker};
 
 #[cfg(not(model_check))]
 mod futex {
@@ -79,8 +79,11 @@ mod model {
     use crate::wait::Clock;
     use loom::sync::{Condvar, Mutex};
 
-    /// The same with a condition variable. Time may pass at once: a sleep with an
-    /// end ends. A sleep without one that nobody ends is a deadlock, which loom reports.
+    /// In a model, time passes at once up to here, and not beyond.
+    pub(crate) const HORIZON_NS: u64 = 1_000;
+
+    /// The same with a condition variable. A sleep until a time within the horizon ends. Another
+    /// that nobody ends is a deadlock, which loom reports.
     #[derive(Debug)]
     pub(crate) struct Parker {
         notified: Mutex<bool>,
@@ -109,7 +112,7 @@ mod model {
 
         pub(crate) fn park(&self, until_ns: Option<u64>) {
             let mut notified = super::lock(&self.notified);
-            while !*notified && until_ns.is_none() {
+            while !*notified && until_ns.is_none_or(|until| until > HORIZON_NS) {
                 notified = match self.condition.wait(notified) {
                     Ok(guard) => guard,
                     Err(poison) => poison.into_inner(),

@@ -89,13 +89,11 @@ impl TimedQueue {
         self.note_first(&heap);
     }
 
-    /// Moves up to a fair share of what is due at `now_ns` to the end of `taken`, in
-    /// the order of their times. A share leaves the other workers as much each, and is at most 32
-    /// so that the lock is not held for long.
-    pub(crate) fn take_due(&self, now_ns: u64, workers: usize, taken: &mut Vec<Item>) {
+    /// Moves up to `most` entries that are due at `now_ns` to the end of `taken`, in the
+    /// order of their times.
+    pub(crate) fn take_due(&self, now_ns: u64, most: usize, taken: &mut Vec<Item>) {
         let mut heap = lock(&self.heap);
-        let share = (heap.entries.len() / (2 * workers)).clamp(1, 32);
-        for _ in 0..share {
+        for _ in 0..most {
             match heap.entries.peek() {
                 Some(entry) if entry.at_ns <= now_ns => {}
                 _ => break,
@@ -139,9 +137,9 @@ mod tests {
         }
     }
 
-    fn take(queue: &TimedQueue, now_ns: u64, workers: usize) -> Vec<Item> {
+    fn take(queue: &TimedQueue, now_ns: u64, most: usize) -> Vec<Item> {
         let mut taken = Vec::new();
-        queue.take_due(now_ns, workers, &mut taken);
+        queue.take_due(now_ns, most, &mut taken);
         taken
     }
 
@@ -152,24 +150,10 @@ mod tests {
         let times = [30, 10, 20, 10];
         queue.add(times.into_iter().zip((0..).map(|n| job(1, n))));
         assert_eq!(queue.first_ns(), Some(10));
-        assert_eq!(take(&queue, 9, 1), []);
-        let due = [
-            take(&queue, 20, 8),
-            take(&queue, 20, 8),
-            take(&queue, 20, 8),
-        ];
-        assert_eq!(due.concat(), [job(1, 1), job(1, 3), job(1, 2)]);
+        assert_eq!(take(&queue, 9, 8), []);
+        assert_eq!(take(&queue, 20, 2), [job(1, 1), job(1, 3)]);
+        assert_eq!(take(&queue, 20, 2), [job(1, 2)]);
         assert_eq!(queue.first_ns(), Some(30));
-    }
-
-    #[test]
-    fn a_share_leaves_something_for_the_others() {
-        let queue = TimedQueue::new();
-        queue.add((0..1_000).map(|n| (5, job(1, n))));
-        assert_eq!(take(&queue, 5, 2).len(), 32);
-        let queue = TimedQueue::new();
-        queue.add((0..20).map(|n| (5, job(1, n))));
-        assert_eq!(take(&queue, 5, 2).len(), 5);
     }
 
     #[test]
@@ -177,8 +161,7 @@ mod tests {
         let queue = TimedQueue::new();
         queue.add([(50, job(1, 0)), (60, job(2, 1)), (u64::MAX, job(2, 2))].into_iter());
         queue.make_due(2);
-        assert_eq!(take(&queue, 0, 8), [job(2, 1)]);
-        assert_eq!(take(&queue, 0, 8), [job(2, 2)]);
+        assert_eq!(take(&queue, 0, 8), [job(2, 1), job(2, 2)]);
         assert_eq!(take(&queue, 49, 8), []);
     }
 }

@@ -11,6 +11,13 @@ use plimsoll_graph::Release;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+/// How many entries of the timed queue a worker takes at once, if its jobs are short.
+const MOST_TIMED: usize = 32;
+
+/// Whoever comes back to the timed queue within this time has short jobs. Longer ones are taken one
+/// by one, so that they start in the order of their times.
+const SHORT_NS: u64 = 20_000;
+
 /// How many jobs a worker looks through for roots before others may help.
 const ROOTS_AT_ONCE: u32 = 1024;
 
@@ -22,6 +29,9 @@ pub(crate) struct Worker {
     held: Option<Held>,
     /// Items of the timed queue on top of the deque, which go before that queue.
     taken: usize,
+    /// How many of them it takes next, and when it took some last.
+    takes: usize,
+    took_ns: u64,
     /// Kept for its memory.
     scratch: Vec<Item>,
     timed: Vec<(u64, Item)>,
@@ -50,6 +60,8 @@ impl Worker {
             deque,
             held: None,
             taken: 0,
+            takes: 1,
+            took_ns: 0,
             scratch: Vec::new(),
             timed: Vec::new(),
         }
@@ -90,14 +102,19 @@ impl Worker {
         if first_ns > now_ns {
             return None;
         }
-        let (timed, workers) = (&self.shared.timed, self.shared.workers());
-        timed.take_due(now_ns, workers, &mut self.scratch);
+        self.takes = match now_ns - self.took_ns < SHORT_NS {
+            true => (2 * self.takes).min(MOST_TIMED),
+            false => 1,
+        };
+        self.took_ns = now_ns;
+        let timed = &self.shared.timed;
+        timed.take_due(now_ns, self.takes, &mut self.scratch);
         let mut rest = self.scratch.drain(..);
         let first = rest.next();
         self.taken = rest.len();
         rest.rev().for_each(|item| self.deque.push(item));
         if self.taken > 0 {
-            self.shared.sleep.published();
+            self.shared.sleep.published(1);
         }
         first
     }
@@ -193,7 +210,7 @@ impl Worker {
             }
         }
         if published {
-            self.shared.sleep.published();
+            self.shared.sleep.published(1);
         }
         self.queue_timed(run);
         found
@@ -234,7 +251,7 @@ impl Worker {
             self.queue_timed(run);
         } else {
             self.deque.push(item);
-            self.shared.sleep.published();
+            self.shared.sleep.published(1);
         }
     }
 
@@ -304,7 +321,7 @@ impl Worker {
             }
         }
         if pushed {
-            self.shared.sleep.published();
+            self.shared.sleep.published(1);
         }
         self.queue_timed(run);
         next
