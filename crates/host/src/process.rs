@@ -2,7 +2,7 @@
 
 use crate::error::{HostError, Malformed, number};
 use crate::root::{Root, Tick};
-use plimsoll_model::{CpuSet, CpuTime};
+use plimsoll_model::{Bytes, CpuSet, CpuTime};
 use std::io;
 
 /// Process ID in the PID namespace of the /proc that is read.
@@ -148,6 +148,15 @@ pub fn own_ignored_signals(root: &Root) -> Result<u64, HostError> {
     })
 }
 
+/// The resident memory of this process (VmRSS, proc(5)); `None` if the kernel does not
+/// say. It may lag by some pages a thread.
+pub fn own_resident_memory(root: &Root) -> Option<Bytes> {
+    let text = root.text("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(Bytes(kib * 1024))
+}
+
 pub fn online_cpus(root: &Root) -> Result<CpuSet, HostError> {
     root.parse("/sys/devices/system/cpu/online", cpu_list)
 }
@@ -230,6 +239,15 @@ mod tests {
         assert_eq!((stat.own, stat.reaped), (ms(2000), ms(500)));
         assert_eq!(stat.cpu(), ms(2500));
         assert_eq!(stat.started, 138_487);
+    }
+
+    #[test]
+    fn resident_memory_is_read_in_kib() {
+        let of =
+            |text: &str| own_resident_memory(FakeTree::new().file("proc/self/status", text).root());
+        let text = "VmHWM:\t   20000 kB\nVmRSS:\t    1234 kB\n";
+        assert_eq!(of(text), Some(Bytes(1234 * 1024)));
+        assert_eq!(of("VmHWM:\t   20000 kB\n"), None);
     }
 
     #[test]

@@ -6,12 +6,13 @@ use crate::registry;
 use clap::Args;
 use plimsoll_experiments::LoadLine;
 use plimsoll_model::{Workload, safe};
-use plimsoll_record::{Record, export_hdr};
+use plimsoll_record::{Record, export_hdr, write_exported};
 use std::path::{Path, PathBuf};
 
 const EXPORT_EXAMPLES: &str = "\
-Example:
-  plimsoll export FILE --hdr logs/     one log per level, to plot";
+Examples:
+  plimsoll export FILE --hdr logs/     one log per level, to plot
+  plimsoll export FILE --plots plots/  its charts for gnuplot, and their data";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXPORT_EXAMPLES)]
@@ -20,23 +21,55 @@ pub(crate) struct ExportArgs {
     file: PathBuf,
 
     /// Write HdrHistogram interval logs, one per level, into this directory.
-    #[arg(long, value_name = "DIR", required = true)]
-    hdr: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "plots")]
+    hdr: Option<PathBuf>,
+
+    /// Write each chart of the report as a gnuplot script, and each of its series as CSV, into this directory.
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
-    let line = load_line(&args.file)?;
-    let written = export_hdr(line.trials.into_iter().map(Ok), &args.hdr)?;
-    if written.is_empty() {
-        return Err(Failure::Mistake(format!(
-            "{} holds no latencies at load levels to export: the run ended before its levels",
-            args.file.display()
-        )));
+    let mut written = Vec::new();
+    if let Some(dir) = &args.hdr {
+        written.extend(hdr_logs(&args.file, dir)?);
+    }
+    if let Some(dir) = &args.plots {
+        written.extend(plots(&args.file, dir, output)?);
     }
     for path in written {
         output.print(&(safe(&path.to_string_lossy()) + "\n"))?;
     }
     Ok(())
+}
+
+fn hdr_logs(file: &Path, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let line = load_line(file)?;
+    let written = export_hdr(line.trials.into_iter().map(Ok), dir)?;
+    if written.is_empty() {
+        return Err(Failure::Mistake(format!(
+            "{} holds no latencies at load levels to export: the run ended before its levels",
+            file.display()
+        )));
+    }
+    Ok(written)
+}
+
+fn plots(file: &Path, dir: &Path, output: &Output) -> Result<Vec<PathBuf>, Failure> {
+    let record = Record::open(file)?;
+    let files = (registry::of(&record)?.plots)(&record, output)?;
+    if files.is_empty() {
+        return Err(Failure::Mistake(format!(
+            "{} has no charts to export: the run ended before it had valid trials",
+            file.display()
+        )));
+    }
+    let named = files.into_iter();
+    let files: Vec<(PathBuf, Vec<u8>)> = named
+        .map(|file| (dir.join(file.name), file.text.into_bytes()))
+        .collect();
+    write_exported(dir, &files)?;
+    Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
 /// The load line of a record that has measured histograms at load levels.

@@ -11,6 +11,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use plimsoll_experiments::{Experiment, HelpPage, LoadLine};
 use plimsoll_model::Goal;
 use plimsoll_record::Record;
+use plimsoll_report::chart::PlotFile;
 use plimsoll_report::{Format, Look};
 
 /// The experiments in the order of the help.
@@ -34,6 +35,8 @@ pub(crate) struct Entry {
     pub(crate) run: fn(&ArgMatches, &Output) -> Result<(), Failure>,
     /// What a record of it says, in a format. Goals replace those of the run.
     pub(crate) report: Report,
+    /// The charts of a record of it for gnuplot, with their data.
+    pub(crate) plots: fn(&Record, &Output) -> Result<Vec<PlotFile>, Failure>,
     /// The load line of a record of it; `None` if it has none.
     pub(crate) load_line: fn(&Record, &[Goal]) -> Result<Option<LoadLine>, Failure>,
     #[cfg(test)]
@@ -56,6 +59,7 @@ const fn entry<E: Experiment>() -> Entry {
         report: |record, goals, format, look, output| {
             Conclusion::<E>::of(record, goals, output)?.written(format, look)
         },
+        plots: |record, output| Ok(Conclusion::<E>::of(record, &[], output)?.plots()),
         load_line: |record, goals| {
             let plan = session::plan::<E>(record, goals)?;
             Ok(E::load_line(plan, session::trials::<E>(record)?))

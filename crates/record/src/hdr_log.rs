@@ -39,7 +39,7 @@ pub fn export_hdr<S, O>(
         .into_iter()
         .map(|(level, log)| (dir.join(format!("level-{:05.1}.hlog", level.pct())), log))
         .collect();
-    write_all(dir, &files)?;
+    write_exported(dir, &files)?;
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
@@ -76,7 +76,12 @@ fn add<S, O>(log: &mut Vec<u8>, level: LoadLevel, trial: &Trial<S, O>) -> Result
 const LEGEND: &[u8] =
     b"\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n";
 
-fn write_all(dir: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(), RecordError> {
+/// Writes new files, readable for their owner alone, into `dir`, which is created if
+/// needed.
+///
+/// # Errors
+/// One of the files exists already (then none is written), or could not be written.
+pub fn write_exported(dir: &Path, files: &[(PathBuf, Vec<u8>)]) -> Result<(), RecordError> {
     fs::create_dir_all(dir).map_err(|e| match e.kind() {
         ErrorKind::AlreadyExists => RecordError::NotInADirectory { path: dir.into() },
         // Parents are created too, so the file system accepts no directories

@@ -36,7 +36,7 @@ mod untrusted;
 mod write;
 
 pub use error::RecordError;
-pub use hdr_log::export_hdr;
+pub use hdr_log::{export_hdr, write_exported};
 pub use private::{Existing, write_private};
 pub use record::Record;
 pub use run::NewRun;

@@ -44,7 +44,7 @@ pub use document::{
     Document, Envelope, Fact, Format, Look, PAGE_MARK, RecordFacts, RenderError, Report, Role,
     RunBody, Table, TrialTally, reason, render,
 };
-pub use number::{estimate_us, time_us};
+pub use number::{estimate, estimate_us, time_us};
 pub use sentence::Sentence;
 pub use table::{Cell, Column, Ink, wrap};
 pub use yields::YieldReport;

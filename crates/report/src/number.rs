@@ -97,6 +97,13 @@ pub fn estimate_us(estimate: Option<Estimate>) -> String {
     estimate.interval().map_or(value.clone(), between)
 }
 
+/// An estimate of any unit with its interval and at most so many decimals: `0.93 (0.91 to
+/// 0.95)`.
+pub fn estimate(estimate: Option<Estimate>, decimals: i32) -> String {
+    let written = |found| Written::of(found, decimals).with_ends("");
+    estimate.map_or_else(|| MISSING.to_owned(), written)
+}
+
 /// A unit of time that all values of a column are shown in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TimeUnit {

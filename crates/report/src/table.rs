@@ -1,6 +1,6 @@
 //! Tables of right-aligned columns that fit a width.
 
-use crate::number::{MISSING, Written, estimate_us};
+use crate::number::{self, MISSING, Written, estimate_us};
 use plimsoll_model::{Estimate, safe};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +86,8 @@ pub struct Column {
     cells: Vec<Cell>,
     /// What the cells show, for spreadsheets; empty where the text is all.
     estimates: Vec<Option<Estimate>>,
+    /// The unit of the estimates, at the end of their names in spreadsheets.
+    estimates_unit: &'static str,
 }
 
 impl Column {
@@ -105,6 +107,7 @@ impl Column {
             rank,
             cells,
             estimates: Vec::new(),
+            estimates_unit: "",
         }
     }
 
@@ -119,8 +122,30 @@ impl Column {
         let cells = estimates.iter().copied().map(estimate_us);
         Column {
             estimates: estimates.clone(),
+            estimates_unit: "us",
             ..Column::new(name, "", rank, cells)
         }
+    }
+
+    /// Estimates of any unit with their intervals, at most so many decimals; three columns
+    /// of a spreadsheet.
+    pub fn estimates_of(
+        name: &'static str,
+        unit: &'static str,
+        (rank, decimals): (u8, i32),
+        values: impl IntoIterator<Item = Option<Estimate>>,
+    ) -> Column {
+        let estimates: Vec<_> = values.into_iter().collect();
+        let cells = estimates.iter().map(|e| number::estimate(*e, decimals));
+        Column {
+            estimates: estimates.clone(),
+            estimates_unit: unit,
+            ..Column::new(name, unit, rank, cells)
+        }
+    }
+
+    pub(crate) fn estimates_unit(&self) -> &'static str {
+        self.estimates_unit
     }
 
     pub(crate) fn estimates(&self) -> &[Option<Estimate>] {

@@ -6,6 +6,7 @@ use crate::tally::tally;
 use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{Goal, Outcome, Requirement, RunEnd, each_once, shown_urls};
 use plimsoll_record::Record;
+use plimsoll_report::chart::PlotFile;
 use plimsoll_report::{Document, Format, Look, RecordFacts, Report, render};
 use std::ffi::OsString;
 
@@ -84,6 +85,12 @@ impl<E: Experiment> Conclusion<'_, E> {
         let report = self.report();
         let document = E::document(&report, &self.picture);
         rendered(&document, format, look)
+    }
+
+    /// Its charts for gnuplot, with their data.
+    pub(crate) fn plots(&self) -> Vec<PlotFile> {
+        let report = self.report();
+        E::document(&report, &self.picture).plots()
     }
 
     /// What is kept for later commands; a remark for the user.

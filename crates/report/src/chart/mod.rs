@@ -30,6 +30,7 @@ mod axis;
 mod canvas;
 mod model;
 mod picture;
+mod plots;
 mod progress;
 mod scale;
 mod spark;
@@ -43,6 +44,8 @@ pub use model::{
     Shape, Subtitle, Width,
 };
 pub use picture::{Cell, Picture};
+pub use plots::PlotFile;
+pub(crate) use plots::files as plot_files;
 pub use progress::{LiveCharts, Progress, TrialPoint, progress};
 pub use scale::Scale;
 pub use spark::bar;

@@ -61,7 +61,7 @@ pub(crate) fn of_columns(columns: &[table::Column]) -> String {
 }
 
 /// A column as those of a spreadsheet, each with its name: one of what it shows,
-/// or three of estimates in microseconds.
+/// or three of estimates.
 fn fields(column: &table::Column) -> Vec<Vec<String>> {
     let name = column.name().replace(' ', "_");
     let named = |name: String, values: Vec<String>| [vec![name], values].concat();
@@ -80,10 +80,14 @@ fn fields(column: &table::Column) -> Vec<Vec<String>> {
         let values = column.estimates().iter().map(|e| number(e.and_then(what)));
         values.collect()
     };
+    let name = match column.estimates_unit() {
+        "" => name,
+        unit => format!("{name}_{unit}"),
+    };
     vec![
-        named(format!("{name}_us"), of(|e| Some(e.value))),
-        named(format!("{name}_us_low"), of(|e| Some(e.interval()?.0))),
-        named(format!("{name}_us_high"), of(|e| Some(e.interval()?.1))),
+        named(name.clone(), of(|e| Some(e.value))),
+        named(format!("{name}_low"), of(|e| Some(e.interval()?.0))),
+        named(format!("{name}_high"), of(|e| Some(e.interval()?.1))),
     ]
 }
 

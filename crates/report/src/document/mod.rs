@@ -24,9 +24,9 @@ pub use run::{RecordFacts, Report, Source};
 pub(crate) use run::{Run, file_name};
 pub use tally::{TrialTally, reason};
 
-use crate::chart::{Charset, Chart};
+use crate::chart::{Charset, Chart, PlotFile, plot_files};
 use crate::html::Picker;
-use crate::markup::Html;
+use crate::markup::{Html, el, section};
 use crate::sentence::Sentence;
 use crate::table::{Cell, Column, Ink, Paint};
 use json::Json;
@@ -271,12 +271,41 @@ impl<'a> Document<'a> {
         })));
     }
 
+    /// Adds a drawing of one's own to the page, as an image: nothing in it is run.
+    pub fn drawing(&mut self, id: &'static str, title: &str, svg: &str) {
+        let encoded: String = svg.bytes().map(percent_encoded).collect();
+        let image = el("img")
+            .attr("src", &format!("data:image/svg+xml,{encoded}"))
+            .attr("alt", title);
+        let part = section(id).with(el("h2").with(title)).with(image);
+        self.blocks.push(Block::Html(part.into()));
+    }
+
+    /// Each chart as a script for gnuplot, with the CSV files that it draws.
+    pub fn plots(&self) -> Vec<PlotFile> {
+        let charts = self.blocks.iter().filter_map(|block| match block {
+            Block::Chart(chart) => Some(chart),
+            _ => None,
+        });
+        charts.flat_map(|chart| plot_files(chart)).collect()
+    }
+
     pub(crate) fn sentences(&self, role: Role) -> impl Iterator<Item = &Sentence> {
         let own = self.blocks.iter().filter_map(move |block| match block {
             Block::Sentences(of, sentences) if *of == role => Some(sentences),
             _ => None,
         });
         own.flatten()
+    }
+}
+
+/// A byte of a data URL (RFC 3986, section 2.1).
+fn percent_encoded(byte: u8) -> String {
+    match byte {
+        b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
     }
 }
 
