@@ -12,6 +12,7 @@ mod experiment;
 mod given_again;
 pub mod import;
 pub mod lateness;
+pub mod rig;
 pub mod selftest;
 pub mod sweep;
 pub mod yields;

@@ -15,11 +15,12 @@ use plimsoll_report::chart::PlotFile;
 use plimsoll_report::{Format, Look};
 
 /// The experiments in the order of the help.
-pub(crate) const EXPERIMENTS: [Entry; 4] = [
+pub(crate) const EXPERIMENTS: [Entry; 5] = [
     entry::<plimsoll_experiments::sweep::Sweep>(),
     entry::<plimsoll_experiments::yields::Yield>(),
     entry::<plimsoll_experiments::copies::CopiesOfCommand>(),
     entry::<plimsoll_experiments::lateness::WakeUps>(),
+    entry::<plimsoll_experiments::rig::Rig>(),
 ];
 
 type Report = fn(&Record, &[Goal], Format, Look, &Output) -> Result<String, Failure>;

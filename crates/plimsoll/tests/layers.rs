@@ -44,13 +44,14 @@ const FOR_TESTS: [(&str, &str); 3] = [
 ];
 
 /// Folders of `experiments`, and which other of them each may name.
-const EXPERIMENTS: [(&str, &[&str]); 6] = [
+const EXPERIMENTS: [(&str, &[&str]); 7] = [
     ("sweep", &[]),
     ("copies", &[]),
     ("yields", &[]),
     ("import", &[]),
     ("selftest", &["sweep"]),
     ("lateness", &[]),
+    ("rig", &[]),
 ];
 
 /// Folders of `report` that are of one experiment or command each. None names

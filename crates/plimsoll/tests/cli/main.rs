@@ -19,6 +19,7 @@ mod lateness;
 mod leftovers;
 mod messages;
 mod mistakes;
+mod rig;
 mod secrets;
 mod session;
 mod shell;

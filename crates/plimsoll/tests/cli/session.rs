@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// The shortest run of each experiment, as far as its last argument.
-const RUNS: [(&str, &str); 4] = [
+const RUNS: [(&str, &str); 5] = [
     (
         "sweep",
         "--quick --trials 1 -z 200ms --levels 20 --rated 500",
@@ -17,6 +17,10 @@ const RUNS: [(&str, &str); 4] = [
     ),
     ("copies", "--quick --numbers 1 -- true"),
     ("lateness", "--sleeps 100us,1ms --passes 1 -z 100ms"),
+    (
+        "rig",
+        "peak grain --grain 0,20us --scheduler central-queue --passes 1 -z 100ms",
+    ),
 ];
 
 /// Flags of all commands.
@@ -234,7 +238,7 @@ fn help_speaks_of_requests_only_where_there_are_any() {
     let folder = Folder::new();
     let page = folder.run("sweep --help").stdout;
     has(&page, &["--max-slip", "a server cannot be"]);
-    for name in ["copies", "lateness"] {
+    for name in ["copies", "lateness", "rig"] {
         let page = folder.run([name, "--help"]).stdout;
         has(&page, &["--seed", "--cpus", "--max-steal", "csv:"]);
         for words in [

@@ -1,0 +1,220 @@
+//! The charts of a rig. Pure.
+
+use super::findings::{BreakFinding, PeakFinding, RigFindings};
+use super::outcome::{ConcurrencyCurve, Direction};
+use super::plan::RigPlan;
+use super::runs::Series as Runs;
+use plimsoll_model::Estimate;
+use plimsoll_report::chart::{
+    At, Axis, Chart, Datum, Line, Mark, MarkKind, Panel, Ranges, Scale, Series, Shape, Tone, Unit,
+};
+use plimsoll_report::time_us;
+use plimsoll_study::rig::breaking::Trial;
+
+pub(super) fn all(plan: &RigPlan, found: &RigFindings, runs: &Runs) -> Vec<Chart> {
+    let charts = [
+        efficiency(found),
+        peaks(plan, found, runs),
+        concurrency(plan, runs),
+        breaking(plan, found, runs),
+    ];
+    charts.into_iter().flatten().collect()
+}
+
+/// A tone of its own for each scheduler.
+fn tone(plan: &RigPlan, scheduler: &str) -> Tone {
+    let at = plan.schedulers.iter().position(|name| name == scheduler);
+    Tone::Nth(at.unwrap_or_default())
+}
+
+fn efficiency(found: &RigFindings) -> Option<Chart> {
+    let rows = found.grain.iter().filter(|row| !row.efficiency.is_empty());
+    let series: Vec<Series> = rows
+        .enumerate()
+        .map(|(at, row)| {
+            let points = row.efficiency.iter();
+            let data = points.map(|p| Datum::estimate(p.grain_us, percent(p.efficiency_ratio)));
+            let name = match row.dependencies {
+                0 => row.scheduler.clone(),
+                n => format!("{}, {n} dependencies", row.scheduler),
+            };
+            Series {
+                marker: Some(if row.dependencies == 0 {
+                    Shape::Circle
+                } else {
+                    Shape::Diamond
+                }),
+                ..Series::line(&name, Tone::Nth(at), data.collect())
+            }
+        })
+        .collect();
+    let points = series.iter().flat_map(|s| &s.data);
+    let x = Scale::log(points.clone().map(|d| d.x));
+    let y = Scale::up_to(points.map(|d| d.y).chain([100.0]));
+    let x = Axis::new("length of a job", x, Unit::Time);
+    let y = Axis::new("efficiency, %", y, Unit::Number);
+    let mark = |at: f64| Mark {
+        name: format!("{at} %"),
+        ..Mark::new(MarkKind::Guide, At::Y(at))
+    };
+    let panel = Panel {
+        marks: vec![mark(50.0), mark(95.0)],
+        ..Panel::of(x, y, series)
+    };
+    let hint = "The share of the workers' time that is work. Where a line meets 50 % is METG(50 %): shorter jobs are mostly overhead. Bars are 95 % confidence intervals.";
+    let has_data = !panel.series.is_empty();
+    has_data.then(|| {
+        Chart::of(
+            panel,
+            "efficiency",
+            "Efficiency by length of the jobs",
+            hint,
+        )
+    })
+}
+
+fn percent(ratio: Estimate) -> Estimate {
+    ratio.map_rising(|ratio| 100.0 * ratio)
+}
+
+/// Run time against jobs: the runs, the line, and its band.
+fn peaks(plan: &RigPlan, found: &RigFindings, runs: &Runs) -> Option<Chart> {
+    let mut panels = Vec::new();
+    for grain in &plan.peak_grains {
+        let grain_us = grain.as_secs_f64() * 1e6;
+        let rows = found.peak.iter().zip(&runs.peaks);
+        let rows = rows.filter(|(row, points)| row.grain_us == grain_us && !points.is_empty());
+        let series: Vec<Series> = rows
+            .flat_map(|(row, points)| of_peak(plan, row, points))
+            .collect();
+        if series.is_empty() {
+            continue;
+        }
+        let points = series.iter().flat_map(|s| &s.data);
+        let x = Axis::new(
+            "jobs",
+            Scale::up_to(points.clone().map(|d| d.x)),
+            Unit::Count,
+        );
+        let y = Axis::new("run time", Scale::up_to(points.map(|d| d.y)), Unit::Time);
+        panels.push(Panel {
+            title: format!("jobs of {}", time_us(grain_us)),
+            ..Panel::of(x, y, series)
+        });
+    }
+    let first = panels.first().cloned()?;
+    let hint = "Each dot is a run after a pause of 10 ms. The line is a robust fit with its 95 % band; where it meets no jobs is the start-up cost.";
+    let mut chart = Chart::of(first, "peaks", "Run time by jobs of a load peak", hint);
+    chart.panels = panels;
+    Some(chart)
+}
+
+fn of_peak(plan: &RigPlan, row: &PeakFinding, points: &[(f64, f64)]) -> Vec<Series> {
+    let tone = tone(plan, &row.scheduler);
+    let dots = Series {
+        marker: Some(Shape::Speck),
+        tone,
+        data: points
+            .iter()
+            .map(|(x, y)| Datum::at(*x, *y, None))
+            .collect(),
+        ..Series::default()
+    };
+    let line = row
+        .line
+        .iter()
+        .map(|point| Datum::estimate(point.jobs, point.run_time_us));
+    let line = Series {
+        name: row.scheduler.clone(),
+        tone,
+        line: Line::Solid,
+        ranges: Ranges::Band,
+        data: line.collect(),
+        ..Series::default()
+    };
+    let both = [line, dots].into_iter();
+    both.filter(|series| !series.data.is_empty()).collect()
+}
+
+fn concurrency(plan: &RigPlan, runs: &Runs) -> Option<Chart> {
+    let of = |(name, curve): &(String, ConcurrencyCurve)| {
+        let width = curve.ends_ns as f64 / 1e3 / curve.parts.len().max(1) as f64;
+        let parts = curve.parts.iter().enumerate();
+        let data = parts.map(|(at, busy)| Datum::at((at as f64 + 0.5) * width, *busy, None));
+        Series {
+            marker: None,
+            ..Series::line(name, tone(plan, name), data.collect())
+        }
+    };
+    let series: Vec<Series> = runs.concurrency.iter().map(of).collect();
+    let points = series.iter().flat_map(|s| &s.data);
+    let workers = f64::from(plan.workers());
+    let x = Axis::new("time", Scale::up_to(points.map(|d| d.x)), Unit::Time);
+    let y = Axis::new("busy workers", Scale::up_to([workers]), Unit::Number);
+    let hint =
+        "Busy workers over the last peak of the shortest jobs, from the call of the scheduler on.";
+    let has_data = !series.is_empty();
+    let panel = Panel::of(x, y, series);
+    has_data.then(|| Chart::of(panel, "concurrency", "Concurrency over time", hint))
+}
+
+/// Runs that miss a deadline by stress, from both sides.
+fn breaking(plan: &RigPlan, found: &RigFindings, runs: &Runs) -> Option<Chart> {
+    let rows = found.breaking.iter().zip(&runs.tried);
+    let rows: Vec<(&BreakFinding, &Vec<Trial>)> =
+        rows.filter(|(_, tried)| !tried.is_empty()).collect();
+    let series: Vec<Series> = rows
+        .iter()
+        .map(|(row, tried)| of_search(plan, row, tried))
+        .collect();
+    let x = Scale::up_to(series.iter().flat_map(|s| &s.data).map(|d| d.x));
+    let x = Axis::new("stress", x, Unit::Number);
+    let y = Axis::new(
+        "runs that miss a deadline, %",
+        Scale::linear(0.0, 104.0),
+        Unit::Number,
+    );
+    let marks = rows.iter().filter_map(|(row, _)| {
+        let stress = row.stress?;
+        Some(Mark {
+            range: stress.interval(),
+            tone: tone(plan, &row.scheduler),
+            name: format!("{} {}", row.scheduler, row.direction),
+            ..Mark::new(MarkKind::Load, At::X(stress.value))
+        })
+    });
+    let panel = Panel {
+        marks: marks.collect(),
+        ..Panel::of(x, y, series)
+    };
+    let hint = "At a stress of 1 the schedule is as long as a list schedule of jobs without any cost. Each point is a stress that was tried; the marks are the breaking points.";
+    let has_data = !panel.series.is_empty();
+    has_data.then(|| Chart::of(panel, "breaking", "Missed deadlines by stress", hint))
+}
+
+fn of_search(plan: &RigPlan, row: &BreakFinding, tried: &[Trial]) -> Series {
+    let mut points: Vec<(f64, f64, f64)> = Vec::new();
+    for trial in tried {
+        let (runs, missed) = (f64::from(trial.runs), f64::from(trial.missed));
+        match points.iter_mut().find(|point| point.0 == trial.stress) {
+            Some(point) => (point.1, point.2) = (point.1 + runs, point.2 + missed),
+            None => points.push((trial.stress, runs, missed)),
+        }
+    }
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let data = points
+        .into_iter()
+        .map(|(x, runs, missed)| Datum::at(x, 100.0 * missed / runs, None));
+    let marker = match row.direction {
+        Direction::Below => Shape::Triangle,
+        Direction::Above => Shape::Diamond,
+    };
+    Series {
+        marker: Some(marker),
+        ..Series::line(
+            &format!("{} {}", row.scheduler, row.direction),
+            tone(plan, &row.scheduler),
+            data.collect(),
+        )
+    }
+}

@@ -1,0 +1,108 @@
+//! The rig as an experiment.
+
+use super::args::{HELP, RigArgs};
+use super::findings::RigFindings;
+use super::outcome::{Part, RigOutcome, RigSetting, RigTrial};
+use super::plan::{RigPlan, RigPlanner};
+use super::prepare;
+use super::runner::RigRunner;
+use super::runs::Series;
+use super::study;
+use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
+use plimsoll_engine::{Planner, RunError, Runner};
+use plimsoll_model::{Phase, RunPlan, counted};
+use plimsoll_report::Document;
+use std::path::PathBuf;
+
+/// Where does a task scheduler break?
+#[derive(Debug)]
+pub struct Rig;
+
+/// What a run needs besides its plan.
+#[derive(Debug, Default)]
+pub struct RigSite {
+    /// Where a trace is written.
+    pub(super) trace: Option<PathBuf>,
+}
+
+impl Experiment for Rig {
+    const NAME: &'static str = "rig";
+    const ABOUT: &'static str = "Stress task schedulers: where do they break?";
+    const HELP: HelpPage = HELP;
+
+    type Args = RigArgs;
+    type Plan = RigPlan;
+    type Setting = RigSetting;
+    type Outcome = RigOutcome;
+    type Findings = RigFindings;
+    type Picture = Series;
+    type Site = RigSite;
+
+    fn prepare(args: &RigArgs, machine: &Machine) -> Result<Prepared<RigPlan, RigSite>, RunError> {
+        let plan = prepare::plan(args, machine)?;
+        prepare::check(&plan)?;
+        if let Some(path) = &args.save_graph {
+            prepare::save_graph(&plan, path)?;
+        }
+        Ok(Prepared::new(plan, prepare::site(args)))
+    }
+
+    fn reopen(
+        args: &RigArgs,
+        plan: RigPlan,
+        _machine: &Machine,
+    ) -> Result<Prepared<RigPlan, RigSite>, RunError> {
+        prepare::check(&plan)?;
+        Ok(Prepared::new(plan, prepare::site(args)))
+    }
+
+    fn run(plan: &RigPlan) -> &RunPlan {
+        &plan.run
+    }
+
+    fn workload(plan: &RigPlan) -> String {
+        let workers = counted(plan.workers(), "worker", "workers");
+        format!("{} on {workers}", plan.schedulers.join(", "))
+    }
+
+    fn commands(plan: &RigPlan) -> Vec<String> {
+        let libraries = plan.schedulers.iter().filter(|name| name.contains('/'));
+        libraries
+            .map(|path| format!("the library {path:?}"))
+            .collect()
+    }
+
+    fn planner(plan: &RigPlan) -> impl Planner<Setting = RigSetting, Outcome = RigOutcome> {
+        RigPlanner::new(plan)
+    }
+
+    fn runner<'a>(
+        plan: &'a RigPlan,
+        site: &RigSite,
+        machine: &'a Machine,
+    ) -> Result<Box<dyn Runner<RigSetting, RigOutcome> + 'a>, RunError> {
+        Ok(Box::new(RigRunner::start(plan, site, machine)?))
+    }
+
+    fn stages(plan: &RigPlan) -> Vec<Stage> {
+        let words = format!("every setting {} times, in shuffled order", plan.run.passes);
+        let mut stages = vec![Stage::visits(words)];
+        if plan.has(Part::Break) {
+            let words = "the breaking point of each scheduler, from below and from above";
+            stages.push(Stage::new(Phase::Search, words));
+        }
+        stages
+    }
+
+    fn findings(plan: &RigPlan, trials: &[RigTrial]) -> RigFindings {
+        study::findings(plan, trials)
+    }
+
+    fn picture(plan: &RigPlan, trials: &[RigTrial]) -> Series {
+        Series::of(plan, trials)
+    }
+
+    fn document<'a>(report: &'a ReportOf<'a, Rig>, series: &'a Series) -> Document<'a> {
+        super::document::document(report, series)
+    }
+}

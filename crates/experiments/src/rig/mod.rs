@@ -1,0 +1,28 @@
+//! `plimsoll rig`: where does a task scheduler break?
+//!
+//! Each scheduler under test runs graphs of jobs whose work is calibrated, and every
+//! run is proved: each job ran once, after its predecessors. [`plan`] decides the
+//! trials, [`runner`] carries them out, [`study`] concludes.
+
+mod args;
+mod charts;
+mod document;
+mod experiment;
+mod findings;
+mod graphs;
+mod outcome;
+mod plan;
+mod prepare;
+mod runner;
+mod runs;
+mod search;
+mod study;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use args::RigArgs;
+pub use experiment::Rig;
+pub use findings::RigFindings;
+pub use outcome::Part;
+pub use plan::{GraphPlan, RigPlan};

@@ -1,0 +1,215 @@
+//! From flags to a plan, and the files that are read and written before the run.
+
+use super::args::RigArgs;
+use super::experiment::RigSite;
+use super::graphs::Planned;
+use super::outcome::Part;
+use super::plan::{GraphPlan, RigPlan};
+use crate::experiment::Machine;
+use plimsoll_engine::RunError;
+use plimsoll_graph::{JobGraph, dot::Dot, svg};
+use plimsoll_schedulers::{Choice, Kernel, start};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::time::Duration;
+
+const US: Duration = Duration::from_micros(1);
+const MS: Duration = Duration::from_millis(1);
+
+/// The text of a graph is part of the plan, and so of the record.
+const MOST_DOT_BYTES: u64 = 1 << 20;
+
+/// What may be spent on the trials of a run before invalid ones are not repeated: a
+/// comparison of all schedulers in 15 minutes.
+const BUDGET: Duration = Duration::from_secs(600);
+
+/// What is asked for.
+///
+/// # Errors
+/// A file that is no graph, or CPUs that this process may not use.
+pub(super) fn plan(args: &RigArgs, machine: &Machine) -> Result<RigPlan, RunError> {
+    let mut parts = args.parts.clone();
+    if parts.is_empty() {
+        parts = vec![Part::Peak, Part::Grain, Part::Break];
+    }
+    parts.sort_unstable();
+    parts.dedup();
+    let (passes, window, search_budget) = match args.quick {
+        true => (3, 500 * MS, Duration::from_secs(20)),
+        false => (4, 1000 * MS, Duration::from_secs(25)),
+    };
+    let passes = args.passes.unwrap_or(passes);
+    let window = args.duration.unwrap_or(window);
+    let grains = Grains::of(args)?;
+    let mut run = args.run.plan(passes, window, 0, &machine.root)?;
+    run.budget = BUDGET;
+    let asked = args.graph.as_deref();
+    Ok(RigPlan {
+        parts,
+        schedulers: schedulers(&args.scheduler),
+        kernel: args.kernel.clone(),
+        peak_grains: grains.peak,
+        grains: grains.grain,
+        dependencies: vec![0, 3],
+        graph_grain: grains.graph,
+        graph: graph(asked.unwrap_or("load-bursts"))?,
+        steady_graph: graph(asked.unwrap_or("tries"))?,
+        search_budget,
+        run,
+    })
+}
+
+/// The asked for schedulers, each once; `all` stands for those that have a name.
+fn schedulers(asked: &[String]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let all = || Choice::ALL.iter().map(ToString::to_string).collect();
+    for name in asked {
+        let more: Vec<String> = match name.as_str() {
+            "all" => all(),
+            name => vec![name.to_owned()],
+        };
+        for name in more {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+/// A name as it is, or the text of a file.
+fn graph(name: &str) -> Result<GraphPlan, RunError> {
+    let is_file = [".dot", ".gv"].iter().any(|ending| name.ends_with(ending));
+    let dot = is_file.then(|| text_of(name)).transpose()?;
+    Ok(GraphPlan {
+        name: name.to_owned(),
+        dot,
+    })
+}
+
+fn text_of(file: &str) -> Result<String, RunError> {
+    let why = |why: String| RunError::Usage(format!("--graph {file}: {why}"));
+    let mut text = String::new();
+    let opened = File::open(file).map_err(|e| why(format!("{e}; give a file in DOT")))?;
+    let read = opened.take(MOST_DOT_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|e| why(format!("{e}; give a text file in DOT")))?;
+    match text.len() as u64 <= MOST_DOT_BYTES {
+        true => Ok(text),
+        false => Err(why(
+            "it is larger than 1 MiB, the most that a record keeps of a graph; give rules or a shape by name".to_owned(),
+        )),
+    }
+}
+
+/// Refuses what the runner could not run.
+///
+/// # Errors
+/// A scheduler, kernel or graph that does not exist, or a graph that is too large.
+pub(super) fn check(plan: &RigPlan) -> Result<(), RunError> {
+    let usage =
+        |flag: &str, error: &dyn std::error::Error| RunError::Usage(format!("{flag}: {error}"));
+    for name in &plan.schedulers {
+        let choice = name.parse::<Choice>();
+        let choice = choice.map_err(|e| usage("--scheduler", &e))?;
+        if matches!(choice, Choice::Library(_)) {
+            // Before a record is made: only loading it shows whether it is a plug-in.
+            let started = start(&choice, &plan.run.cpus.service);
+            drop(started.map_err(|e| usage("--scheduler", &e))?);
+        }
+    }
+    let kernel = plan.kernel.parse::<Kernel>();
+    kernel.map_err(|e| usage("--kernel", &e))?;
+    for (part, graph) in [
+        (Part::Break, &plan.graph),
+        (Part::Steady, &plan.steady_graph),
+    ] {
+        if plan.has(part) {
+            Planned::of(graph, plan).map_err(|e| RunError::Usage(e.to_string()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the graph of the plan to a new file.
+///
+/// # Errors
+/// Its ending is neither that of DOT nor of SVG, it exists, or cannot be written.
+pub(super) fn save_graph(plan: &RigPlan, path: &Path) -> Result<(), RunError> {
+    let why = |why: String| RunError::Usage(format!("--save-graph {}: {why}", path.display()));
+    let graph = match plan.has(Part::Break) || !plan.has(Part::Steady) {
+        true => &plan.graph,
+        false => &plan.steady_graph,
+    };
+    let planned = Planned::of(graph, plan).map_err(|e| RunError::Usage(e.to_string()))?;
+    let graph: &JobGraph = planned.graph();
+    let text = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("dot" | "gv") => Dot(graph).to_string(),
+        Some("svg") => svg::picture(graph).map_err(|e| why(e.to_string()))?,
+        _ => {
+            return Err(why(
+                "a graph is written as DOT or SVG; end the name in .dot or .svg".to_owned(),
+            ));
+        }
+    };
+    let mut file = new_file("--save-graph", path)?;
+    file.write_all(text.as_bytes())
+        .map_err(|e| why(e.to_string()))
+}
+
+/// A file that was not there.
+///
+/// # Errors
+/// It was, or cannot be made.
+pub(super) fn new_file(flag: &str, path: &Path) -> Result<File, RunError> {
+    File::create_new(path).map_err(|e| {
+        let path = path.display();
+        RunError::Usage(format!(
+            "{flag} {path}: {e}; give a new file in a folder of yours"
+        ))
+    })
+}
+
+pub(super) fn site(args: &RigArgs) -> RigSite {
+    RigSite {
+        trace: args.trace.clone(),
+    }
+}
+
+/// The lengths of jobs by part.
+struct Grains {
+    peak: Vec<Duration>,
+    grain: Vec<Duration>,
+    graph: Duration,
+}
+
+impl Grains {
+    fn of(args: &RigArgs) -> Result<Grains, RunError> {
+        let Some(asked) = &args.grain else {
+            let peak = match args.quick {
+                true => vec![20 * US, 200 * US],
+                false => vec![20 * US, 200 * US, 500 * US, 2 * MS, 8 * MS],
+            };
+            let doubled = (0..10).map(|n| Duration::from_nanos(250 << n));
+            return Ok(Grains {
+                peak,
+                grain: std::iter::once(Duration::ZERO).chain(doubled).collect(),
+                graph: 500 * US,
+            });
+        };
+        let mut grains = asked.clone();
+        grains.sort_unstable();
+        grains.dedup();
+        let longest = grains.last().copied().unwrap_or_default();
+        if longest.is_zero() {
+            let why = "--grain 0 is an empty job, which has no schedule and no ideal run time; add a length, such as 0,20us";
+            return Err(RunError::Usage(why.to_owned()));
+        }
+        let peak = grains.iter().copied().filter(|g| !g.is_zero()).collect();
+        Ok(Grains {
+            peak,
+            grain: grains,
+            graph: longest,
+        })
+    }
+}
