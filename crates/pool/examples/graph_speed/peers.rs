@@ -1,6 +1,6 @@
 //! The schedulers, and the load that they run.
 
-use plimsoll_graph::{JobGraph, Jobs};
+use plimsoll_graph::{JobGraph, Jobs, Release};
 use plimsoll_pool::{GraphScheduler, SchedulerOptions, allowed_cpus, pin_this_thread};
 use std::error::Error;
 use std::hint::black_box;
@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Load {
     pub(crate) graph: JobGraph,
     pub(crate) rounds: u64,
+    /// When all jobs may start, in nanoseconds after the submission. Only ours heeds it.
+    pub(crate) start_ns: u64,
     /// Nanoseconds in jobs, and the first start and the last end, if they are kept.
     pub(crate) times: Option<Times>,
 }
@@ -27,6 +29,13 @@ impl Jobs for Load {
 
     fn successors(&self, job: u32) -> &[u32] {
         self.graph.successors(job)
+    }
+
+    fn release(&self, _: u32) -> Release {
+        Release {
+            start_ns: self.start_ns,
+            deadline_ns: None,
+        }
     }
 
     fn run(&self, job: u32, _: usize) {

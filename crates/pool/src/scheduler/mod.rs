@@ -21,7 +21,7 @@ mod timed;
 mod worker;
 
 #[cfg(all(test, model_check))]
-mod model;
+mod model_tests;
 
 pub use account::WorkerTime;
 pub use handle::{Handle, Progress, RunningJob};

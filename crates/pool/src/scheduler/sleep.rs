@@ -40,8 +40,7 @@
 //!
 //! To leave the search with work, as the last searcher while others sleep: a fence, then look as in the
 //! second search, and wake one if work is visible, or if the timed queue has an entry that no timekeeper
-//! waits for. This is how a burst wakes one worker after the other, and why no more than
-//! one wakes in vain.
+//! waits for. This is how a burst wakes one worker after the other.
 //!
 //! # Why no wake-up is lost
 //!
@@ -65,7 +64,7 @@
 //! not later than the first entry. An earlier entry is published like work (cases 1 to 3), where "wakes one" means the
 //! timekeeper. A timekeeper that leaves with work has been a searcher, and hands over as above.
 //!
-//! Both claims, and that the steps are as written, are checked by loom on this code: `model.rs`.
+//! Both claims, and that the steps are as written, are checked by loom on this code: `model_tests.rs`.
 
 use super::account::Activity;
 use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Parker, fence, lock};
