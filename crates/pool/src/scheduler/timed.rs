@@ -2,8 +2,7 @@
 
 use super::item::Item;
 use super::sync::{AtomicU64, Mutex, Ordering, lock};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// No entry.
 const NEVER: u64 = u64::MAX;
@@ -11,50 +10,14 @@ const NEVER: u64 = u64::MAX;
 /// The latest time of an entry.
 const LATEST: u64 = NEVER - 1;
 
-/// What is due at a time of the scheduler's clock; the order of entry breaks ties.
-#[derive(Debug)]
-struct Entry {
-    at_ns: u64,
-    sequence: u64,
-    item: Item,
-}
-
-impl Entry {
-    fn key(&self) -> Reverse<(u64, u64)> {
-        Reverse((self.at_ns, self.sequence))
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Entry) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-#[derive(Debug, Default)]
-struct Heap {
-    entries: BinaryHeap<Entry>,
-    sequence: u64,
-}
+/// What is due at each time of the scheduler's clock, in the order of entry. A level of
+/// thousands of jobs with one start is one entry of the tree.
+type Entries = BTreeMap<u64, VecDeque<Item>>;
 
 /// A queue by time that all workers share. Only timed jobs take its lock.
 #[derive(Debug)]
 pub(crate) struct TimedQueue {
-    heap: Mutex<Heap>,
+    entries: Mutex<Entries>,
     /// The time of the first entry, so that a look takes no lock.
     first_ns: AtomicU64,
 }
@@ -62,7 +25,7 @@ pub(crate) struct TimedQueue {
 impl TimedQueue {
     pub(crate) fn new() -> TimedQueue {
         TimedQueue {
-            heap: Mutex::new(Heap::default()),
+            entries: Mutex::new(Entries::new()),
             first_ns: AtomicU64::new(NEVER),
         }
     }
@@ -75,52 +38,51 @@ impl TimedQueue {
 
     /// Adds all of `items`. The caller publishes the earliest of their times.
     pub(crate) fn add(&self, items: impl Iterator<Item = (u64, Item)>) {
-        let mut heap = lock(&self.heap);
+        let mut entries = lock(&self.entries);
         for (at_ns, item) in items {
-            let sequence = heap.sequence;
-            heap.sequence += 1;
-            let at_ns = at_ns.min(LATEST);
-            heap.entries.push(Entry {
-                at_ns,
-                sequence,
-                item,
-            });
+            let same = entries.entry(at_ns.min(LATEST)).or_default();
+            same.push_back(item);
         }
-        self.note_first(&heap);
+        self.note_first(&entries);
     }
 
-    /// Moves up to `most` entries that are due at `now_ns` to the end of `taken`, in the
+    /// Moves up to `most` items that are due at `now_ns` to the end of `taken`, in the
     /// order of their times.
     pub(crate) fn take_due(&self, now_ns: u64, most: usize, taken: &mut Vec<Item>) {
-        let mut heap = lock(&self.heap);
-        for _ in 0..most {
-            match heap.entries.peek() {
-                Some(entry) if entry.at_ns <= now_ns => {}
-                _ => break,
+        let mut entries = lock(&self.entries);
+        let mut left = most;
+        while left > 0
+            && let Some(mut first) = entries.first_entry()
+            && *first.key() <= now_ns
+        {
+            let items = first.get_mut();
+            let part = left.min(items.len());
+            taken.extend(items.drain(..part));
+            left -= part;
+            if items.is_empty() {
+                first.remove();
             }
-            taken.extend(heap.entries.pop().map(|entry| entry.item));
         }
-        self.note_first(&heap);
+        self.note_first(&entries);
     }
 
-    /// Makes all entries of a run due. The caller publishes time 0.
+    /// Makes all items of a run due. The caller publishes that.
     pub(crate) fn make_due(&self, run: u32) {
-        let mut heap = lock(&self.heap);
-        let entries = std::mem::take(&mut heap.entries).into_vec();
-        let moved = entries.into_iter().map(|entry| Entry {
-            at_ns: if entry.item.run == run {
-                0
-            } else {
-                entry.at_ns
-            },
-            ..entry
+        let mut entries = lock(&self.entries);
+        let mut due = VecDeque::new();
+        entries.retain(|_, items| {
+            due.extend(items.iter().filter(|item| item.run == run));
+            items.retain(|item| item.run != run);
+            !items.is_empty()
         });
-        heap.entries = moved.collect();
-        self.note_first(&heap);
+        if !due.is_empty() {
+            entries.entry(0).or_default().append(&mut due);
+        }
+        self.note_first(&entries);
     }
 
-    fn note_first(&self, heap: &Heap) {
-        let first_ns = heap.entries.peek().map_or(NEVER, |entry| entry.at_ns);
+    fn note_first(&self, entries: &Entries) {
+        let first_ns = entries.keys().next().copied().unwrap_or(NEVER);
         self.first_ns.store(first_ns, Ordering::Release);
     }
 }
