@@ -44,6 +44,58 @@ fn paths_to_end(graph: &JobGraph) -> Vec<u64> {
     paths
 }
 
+/// The least time on so many workers, in grains.
+///
+/// A job that all others wait for, or that waits for them, parts the graph: what is
+/// before it ends before it starts. So the bounds of the parts, `max(ceil(T1 / P),
+/// T-infinity)` of each, and the work of such jobs add up, which is never below the
+/// bound of the whole: a chain between two bursts keeps one worker busy, whatever the
+/// bursts are.
+fn shortest_by_parts(graph: &JobGraph, paths: &[u64], workers: NonZeroU32) -> u64 {
+    let partings = partings(graph);
+    let mut sum = 0;
+    let mut begin = 0;
+    // The longest path of what is left; the last part has none after it.
+    let mut left = paths.iter().max().copied().unwrap_or(0);
+    for end in partings.into_iter().map(Some).chain([None]) {
+        let part = begin..end.unwrap_or(graph.count());
+        let work: u64 = part.map(|node| u64::from(graph.weight(node))).sum();
+        let after = end.map_or(0, |end| paths[end as usize]);
+        let shared = work.div_ceil(u64::from(workers.get()));
+        sum += shared.max(left - after);
+        if let Some(end) = end {
+            let weight = u64::from(graph.weight(end));
+            sum += weight;
+            left = after - weight;
+            begin = end + 1;
+        }
+    }
+    sum
+}
+
+/// The jobs that are before or after every other one, ascending: all after it have a
+/// predecessor that is not before it, and all before it a successor that is not after.
+fn partings(graph: &JobGraph) -> Vec<u32> {
+    let count = graph.count();
+    // For each node the lowest, over all nodes after it, of their highest predecessor
+    // plus one: 0 where one has none.
+    let mut lowest = vec![u32::MAX; count as usize];
+    for node in (1..count).rev() {
+        let own = graph.predecessors(node).last().map_or(0, |last| last + 1);
+        lowest[node as usize - 1] = lowest[node as usize].min(own);
+    }
+    let mut highest = 0;
+    let mut found = Vec::new();
+    for node in 0..count {
+        if highest <= node && lowest[node as usize] > node {
+            found.push(node);
+        }
+        let own = graph.successors(node).first().copied().unwrap_or(u32::MAX);
+        highest = highest.max(own);
+    }
+    found
+}
+
 /// The schedule that gives each free worker the ready job with the longest path to an
 /// end (Graham's list scheduling by critical path, SIAM Journal on Applied Mathematics
 /// 17, 1969). Among equals the job with the lowest number goes first.
@@ -55,6 +107,7 @@ pub struct ListSchedule {
     starts: Vec<u64>,
     length: u64,
     bounds: Bounds,
+    shortest: u64,
 }
 
 impl ListSchedule {
@@ -95,6 +148,7 @@ impl ListSchedule {
             starts,
             length: now,
             bounds: Bounds::of(graph),
+            shortest: shortest_by_parts(graph, &paths, workers),
         }
     }
 
@@ -118,9 +172,11 @@ impl ListSchedule {
         self.bounds
     }
 
-    /// [`Bounds::shortest`] for its workers.
+    /// A time that no schedule on its workers can beat: that of [`Bounds::shortest`], or
+    /// more where all jobs wait for one. Then the parts before and after it add up,
+    /// each with its own bound.
     pub fn shortest(&self) -> u64 {
-        self.bounds.shortest(self.workers)
+        self.shortest
     }
 
     /// At a stress, how long the shortest possible schedule is as a share of the given

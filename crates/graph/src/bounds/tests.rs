@@ -41,6 +41,25 @@ fn is_feasible(graph: &JobGraph, list: &ListSchedule) -> bool {
         })
 }
 
+/// The nodes that every other one reaches or is reached from.
+fn partings_by_search(graph: &JobGraph) -> Vec<u32> {
+    let count = graph.count() as usize;
+    let mut reaches = vec![vec![false; count]; count];
+    for node in graph.nodes().rev() {
+        for &next in graph.successors(node) {
+            let after = reaches[next as usize].clone();
+            let row = &mut reaches[node as usize];
+            row[next as usize] = true;
+            row.iter_mut().zip(after).for_each(|(r, a)| *r |= a);
+        }
+    }
+    let is_one = |node: &u32| {
+        let at = *node as usize;
+        (0..count).all(|other| other == at || reaches[at][other] || reaches[other][at])
+    };
+    graph.nodes().filter(is_one).collect()
+}
+
 proptest! {
     #[test]
     fn a_list_schedule_is_feasible_and_within_grahams_bound(graph in graph(), p in 1..9u32) {
@@ -48,6 +67,8 @@ proptest! {
         prop_assert!(is_feasible(&graph, &list));
         let (bounds, shortest) = (list.bounds(), list.shortest());
         prop_assert!(shortest <= list.length());
+        prop_assert!(bounds.shortest(list.workers()) <= shortest);
+        prop_assert_eq!(partings(&graph), partings_by_search(&graph));
         // Graham: length <= T1/P + (1 - 1/P) T-infinity.
         let (total, path, p) = (bounds.total_work, bounds.critical_path, u64::from(p));
         prop_assert!(p * list.length() <= total + (p - 1) * path);
@@ -73,6 +94,21 @@ fn a_diamond_has_the_bounds_that_one_sees() {
     let starts: Vec<u64> = graph.nodes().map(|node| list.start(node)).collect();
     assert_eq!((starts, list.length()), (vec![0, 1, 1, 4], 5));
     assert_eq!(list.share_of_bound(0.9), 0.9);
+}
+
+#[test]
+fn chains_between_bursts_keep_one_worker_busy() {
+    let bursts = Shape::Preset {
+        preset: Preset::LoadBursts,
+        nodes: 64,
+    };
+    let graph = bursts.build(u64::MAX).unwrap().graph;
+    let list = ListSchedule::of(&graph, workers(2));
+    assert_eq!(list.bounds().shortest(workers(2)), 56);
+    println!("{} {}", list.shortest(), list.length());
+    assert!(list.shortest() > 56 && list.length() <= list.shortest() + 2);
+    let one = ListSchedule::of(&graph, workers(1));
+    assert_eq!((one.shortest(), one.length()), (112, 112));
 }
 
 #[test]

@@ -103,9 +103,15 @@ impl Curve {
     /// Royal Statistical Society B 10, 1948), binomial for a correlation of 0.
     fn ln_likelihoods(&self, (missed, kept): Outcome) -> Vec<f64> {
         let (apart, alike) = (1.0 - self.correlation, self.correlation);
+        // A logarithm of a few factors together takes as long as one of each.
+        const TOGETHER: u32 = 16;
         let product = |probability: f64, count: u32| {
-            let factors = (0..count).map(|i| probability * apart + f64::from(i) * alike);
-            factors.map(f64::ln).sum::<f64>()
+            let factor = |i: u32| probability * apart + f64::from(i) * alike;
+            let parts = (0..count).step_by(TOGETHER as usize).map(|first| {
+                let end = count.min(first + TOGETHER);
+                (first..end).map(factor).product::<f64>().ln()
+            });
+            parts.sum::<f64>()
         };
         let all = product(1.0, missed + kept);
         let one = |p: &f64| product(*p, missed) + product(1.0 - p, kept) - all;
