@@ -36,6 +36,8 @@ pub enum ExecuteError {
     Panicked(String),
     #[error("it broke its contract: {0}")]
     Violated(Proof),
+    #[error("this run was made before; make another with JobRun::again")]
+    MadeBefore,
     #[error("stopped by the user")]
     Stopped,
     #[error("cannot start a thread to call the scheduler on: {0}; raise `ulimit -u` or pids.max")]
@@ -90,7 +92,11 @@ type Answer = Result<Executed, ExecuteError>;
 
 fn call(mut scheduler: Box<dyn Scheduler>, jobs: &Arc<JobRun>, done: &Sender<Answer>) {
     let given = Arc::clone(jobs) as _;
-    jobs.begin();
+    // Here, so that the start of this thread is in no time of a job.
+    if !jobs.begin() {
+        let _ = done.send(Err(ExecuteError::MadeBefore));
+        return;
+    }
     let began = Instant::now();
     let run = catch_unwind(AssertUnwindSafe(|| scheduler.run(given)));
     let elapsed = began.elapsed();

@@ -17,7 +17,8 @@ const SAMPLED: usize = 4096;
 /// A job first reads the values of its predecessors, then does its work, then swaps
 /// its own value into its slot. A predecessor without a value shows an early start,
 /// a value that is there already shows a second run, and [`JobRun::verify`] finds the
-/// lost jobs and compares all values with those of a run in order.
+/// lost jobs and compares all values with those of a run in order. A job that has an
+/// earliest start reads the clock for it.
 ///
 /// The slots are read and written without ordering (`Relaxed`): that what happened in
 /// a predecessor is visible is the scheduler's duty, and the proof must not do it in
@@ -35,7 +36,8 @@ pub struct JobRun {
     values: Vec<AtomicU64>,
     /// Start, end and worker of each job, if they are wanted.
     times: Option<Vec<[AtomicU64; 3]>>,
-    /// Second runs, and jobs that do not exist.
+    /// What the values cannot show afterwards: second runs, jobs that ran before their
+    /// start, and jobs that do not exist.
     seen: Mutex<Proof>,
 }
 
@@ -91,9 +93,10 @@ impl JobRun {
         &self.graph
     }
 
-    /// Starts the clock of the run; the first job does that if nobody has.
-    pub fn begin(&self) {
-        self.began.get_or_init(Instant::now);
+    /// Starts the clock of the run; the first job does that if nobody has. Whether it
+    /// had not been started before.
+    pub fn begin(&self) -> bool {
+        self.began.set(Instant::now()).is_ok()
     }
 
     /// About how many jobs have ended so far, from a sample of them. Exact for up to
@@ -147,6 +150,16 @@ impl JobRun {
             .collect()
     }
 
+    /// The time, if the job is timed or has an earliest start.
+    fn time_if_needed(&self, job: u32) -> Option<u64> {
+        let start_ns = self.release(job).start_ns;
+        let now_ns = (self.times.is_some() || start_ns > 0).then(|| self.now_ns());
+        if now_ns.is_some_and(|now_ns| now_ns < start_ns) {
+            self.lock_seen().add(Violation::BeforeStart { job });
+        }
+        now_ns
+    }
+
     fn lock_seen(&self) -> std::sync::MutexGuard<'_, Proof> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -197,7 +210,7 @@ impl Jobs for JobRun {
         // Before the work: a predecessor that ends during it is too late.
         let of = |predecessor: u32| read(&self.values[predecessor as usize]);
         let value = value(job, self.graph.predecessors(job), of).unwrap_or(EARLY);
-        let began_ns = self.times.as_ref().map(|_| self.now_ns());
+        let began_ns = self.time_if_needed(job);
         (self.work)(self.graph.weight(job), worker);
         if let (Some(times), Some(began_ns)) = (&self.times, began_ns) {
             let written = [began_ns, self.now_ns(), worker as u64];

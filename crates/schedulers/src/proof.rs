@@ -40,6 +40,10 @@ pub enum Violation {
     Early {
         job: u32,
     },
+    /// Started before the earliest start that it was given.
+    BeforeStart {
+        job: u32,
+    },
     /// Its value does not follow from those of its predecessors: it did not see what
     /// they had written, or something wrote over it.
     WrongValue {
@@ -59,6 +63,7 @@ impl fmt::Display for Violation {
             Violation::Early { job } => {
                 write!(f, "job {job} started before a predecessor had ended")
             }
+            Violation::BeforeStart { job } => write!(f, "job {job} ran before its start"),
             Violation::WrongValue { job } => {
                 write!(f, "job {job} did not see the results of its predecessors")
             }

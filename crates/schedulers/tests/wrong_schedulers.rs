@@ -8,7 +8,7 @@
     reason = "what helps tests may fail them too; clippy sees only #[test]"
 )]
 
-use plimsoll_graph::{JobGraph, Jobs};
+use plimsoll_graph::{JobGraph, Jobs, Release};
 use plimsoll_schedulers::{
     ExecuteError, Executed, JobRun, NodeWork, Proof, Scheduler, Violation, execute_within,
 };
@@ -103,6 +103,39 @@ fn swapped_siblings_are_named() {
 fn a_job_that_does_not_exist_is_named() {
     let proof = proof_of(&[0, 1, 2, 3, 4, 5, 6]);
     assert_eq!(proof.violations, [Violation::NoSuchJob { job: 6 }]);
+}
+
+#[test]
+fn a_start_that_is_ignored_is_named() {
+    let graph = Arc::new(JobGraph::new(&[1; 3], &[(0, 2)]).unwrap());
+    let in_an_hour = Release {
+        start_ns: 3_600_000_000_000,
+        deadline_ns: None,
+    };
+    let releases = Some(vec![Release::AT_ONCE, Release::AT_ONCE, in_an_hour]);
+    for timed in [false, true] {
+        let work = Box::new(|_, _| {});
+        let jobs = JobRun::new(Arc::clone(&graph), work, releases.clone(), timed);
+        let at_once = |jobs: Arc<dyn Jobs>| {
+            (0..3).for_each(|job| jobs.run(job, 0));
+            Ok(())
+        };
+        let found = execute_wrong(&Arc::new(jobs), Duration::MAX, at_once).unwrap_err();
+        let named = "it broke its contract: job 2 ran before its start";
+        assert_eq!(found.to_string(), named);
+    }
+}
+
+#[test]
+fn a_run_is_made_once() {
+    let in_order = |jobs: Arc<dyn Jobs>| {
+        (0..6).for_each(|job| jobs.run(job, 0));
+        Ok(())
+    };
+    let jobs = jobs(Box::new(|_, _| {}));
+    execute_wrong(&jobs, Duration::MAX, in_order).unwrap();
+    let again = execute_wrong(&jobs, Duration::MAX, in_order).unwrap_err();
+    assert!(matches!(again, ExecuteError::MadeBefore), "{again}");
 }
 
 #[test]
