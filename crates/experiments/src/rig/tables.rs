@@ -1,159 +1,130 @@
 //! The tables of a rig. Pure.
 
-use super::findings::{AccountFinding, PeakFinding, RigFindings};
-use plimsoll_model::Estimate;
+use super::findings::{
+    AccountFinding, BreakFinding, GrainFinding, GraphFinding, IdleFinding, PeakFinding,
+    RigFindings, SteadyFinding,
+};
 use plimsoll_report::{Column, Document, Table};
 
 pub(super) fn add(out: &mut Document<'_>, found: &RigFindings) {
-    let rows = &found.peak;
-    let ratio = |of: fn(&PeakFinding) -> Option<Estimate>| rows.iter().map(of);
-    out.table(
-        Table::of(vec![
-            Column::new("scheduler", "", 0, rows.iter().map(|r| r.scheduler.clone())),
-            Column::new(
-                "grain",
-                "us",
-                0,
-                rows.iter().map(|r| r.grain_us.to_string()),
-            ),
-            Column::estimates_of("concurrency", "", (0, 3), ratio(|r| r.average_concurrency)),
-            Column::estimates_of("gradient", "", (1, 3), ratio(|r| r.gradient_ratio)),
-            Column::estimates_of("start-up", "us", (2, 1), ratio(|r| r.startup_us)),
-            Column::estimates_of("efficiency", "", (3, 3), ratio(|r| r.efficiency_ratio)),
-            Column::estimates_of("inflation", "", (4, 3), ratio(|r| r.job_inflation_ratio)),
-            Column::new("trials", "", 5, rows.iter().map(|r| r.trials.to_string())),
-        ])
-        .on_page("peaks"),
-    );
-    let rows = &found.grain;
-    let dependencies = rows.iter().map(|r| r.dependencies.to_string());
-    out.table(
-        Table::of(vec![
-            Column::new("scheduler", "", 0, rows.iter().map(|r| r.scheduler.clone())),
-            Column::new("dependencies", "", 0, dependencies),
-            Column::times_us("METG(50 %)", 0, rows.iter().map(|r| r.metg50_us)),
-            Column::times_us("METG(95 %)", 1, rows.iter().map(|r| r.metg95_us)),
-            Column::estimates_of(
-                "floor",
-                "ns",
-                (2, 0),
-                rows.iter().map(|r| r.floor_ns_per_job),
-            ),
-            Column::new("trials", "", 3, rows.iter().map(|r| r.trials.to_string())),
-        ])
-        .on_page("grains"),
-    );
-    let rows = &found.breaking;
-    let shares = rows.iter().map(|r| r.share_of_feasible_bound);
-    out.table(
-        Table::of(vec![
-            Column::new("scheduler", "", 0, rows.iter().map(|r| r.scheduler.clone())),
-            Column::new(
-                "approached",
-                "",
-                0,
-                rows.iter().map(|r| r.direction.to_string()),
-            ),
-            Column::estimates_of("stress", "", (0, 3), rows.iter().map(|r| r.stress)),
-            Column::estimates_of("of the bound", "", (1, 3), shares),
-            Column::new("runs", "", 2, rows.iter().map(|r| r.runs.to_string())),
-            Column::new(
-                "took",
-                "s",
-                3,
-                rows.iter().map(|r| format!("{:.1}", r.took_s)),
-            ),
-        ])
-        .on_page("breaking"),
-    );
-    other_tables(out, found);
+    out.table(Table::of(peaks(&found.peak)).on_page("peaks-table"));
+    out.table(Table::of(grains(&found.grain)).on_page("grains"));
+    out.table(Table::of(breaking(&found.breaking)).on_page("breaking-table"));
+    out.table(Table::of(steady(&found.steady, &found.idle)).on_page("steady"));
+    out.table(Table::of(accounts(&found.accounting)).on_page("accounts"));
+    out.table(Table::of(rules(&found.graphs)).on_page("rules"));
 }
 
-fn other_tables(out: &mut Document<'_>, found: &RigFindings) {
-    let rows = &found.steady;
-    out.table(
-        Table::of(vec![
-            Column::new("scheduler", "", 0, rows.iter().map(|r| r.scheduler.clone())),
-            Column::estimates_of(
-                "concurrency",
-                "",
-                (0, 3),
-                rows.iter().map(|r| r.average_concurrency),
-            ),
-            Column::estimates_of("drift", "", (0, 3), rows.iter().map(|r| r.drift_ratio)),
-            Column::new(
-                "memory grew",
-                "KiB",
-                1,
-                rows.iter().map(|r| match r.memory_growth_bytes {
-                    Some(bytes) => (bytes / 1024).to_string(),
-                    None => "-".to_owned(),
-                }),
-            ),
-            Column::estimates_of(
-                "idle CPU",
-                "CPUs",
-                (0, 5),
-                found.idle.iter().map(|r| r.cpu_ratio),
-            ),
-        ])
-        .on_page("steady"),
-    );
-    let rows = &found.accounting;
-    let share = |of: fn(&AccountFinding) -> f64| {
-        rows.iter()
-            .map(move |row| format!("{:.1}", 100.0 * of(row)))
+/// A column of text.
+fn words<T>(
+    name: &'static str,
+    unit: &'static str,
+    rank: u8,
+    rows: &[T],
+    of: impl Fn(&T) -> String,
+) -> Column {
+    Column::new(name, unit, rank, rows.iter().map(of))
+}
+
+fn peaks(rows: &[PeakFinding]) -> Vec<Column> {
+    let concurrency = rows.iter().map(|r| r.average_concurrency);
+    let inflation = rows.iter().map(|r| r.job_inflation_ratio);
+    vec![
+        words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
+        words("grain", "us", 0, rows, |r| r.grain_us.to_string()),
+        Column::estimates_of("concurrency", "", (0, 3), concurrency),
+        Column::estimates_of(
+            "gradient",
+            "",
+            (1, 3),
+            rows.iter().map(|r| r.gradient_ratio),
+        ),
+        Column::estimates_of("start-up", "us", (2, 1), rows.iter().map(|r| r.startup_us)),
+        Column::estimates_of(
+            "efficiency",
+            "",
+            (3, 3),
+            rows.iter().map(|r| r.efficiency_ratio),
+        ),
+        Column::estimates_of("inflation", "", (4, 3), inflation),
+        words("trials", "", 5, rows, |r| r.trials.to_string()),
+    ]
+}
+
+fn grains(rows: &[GrainFinding]) -> Vec<Column> {
+    vec![
+        words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
+        words("dependencies", "", 0, rows, |r| r.dependencies.to_string()),
+        Column::estimates_of("METG(50 %)", "us", (0, 2), rows.iter().map(|r| r.metg50_us)),
+        Column::estimates_of("METG(95 %)", "us", (1, 1), rows.iter().map(|r| r.metg95_us)),
+        Column::estimates_of(
+            "floor",
+            "ns",
+            (2, 0),
+            rows.iter().map(|r| r.floor_ns_per_job),
+        ),
+        words("trials", "", 3, rows, |r| r.trials.to_string()),
+    ]
+}
+
+fn breaking(rows: &[BreakFinding]) -> Vec<Column> {
+    let shares = rows.iter().map(|r| r.share_of_feasible_bound);
+    vec![
+        words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
+        words("approached", "", 0, rows, |r| r.direction.to_string()),
+        Column::estimates_of("stress", "", (0, 3), rows.iter().map(|r| r.stress)),
+        Column::estimates_of("of the bound", "", (1, 3), shares),
+        words("runs", "", 2, rows, |r| r.runs.to_string()),
+        words("took", "s", 3, rows, |r| format!("{:.1}", r.took_s)),
+    ]
+}
+
+fn steady(rows: &[SteadyFinding], idle: &[IdleFinding]) -> Vec<Column> {
+    let concurrency = rows.iter().map(|r| r.average_concurrency);
+    let grew = |row: &SteadyFinding| match row.memory_growth_bytes {
+        Some(bytes) => (bytes / 1024).to_string(),
+        None => "-".to_owned(),
     };
-    out.table(
-        Table::of(vec![
-            Column::new("scheduler", "", 0, rows.iter().map(|r| r.scheduler.clone())),
-            Column::new("part", "", 0, rows.iter().map(|r| r.part.name().to_owned())),
-            Column::new("work", "%", 0, share(|r| r.work_share)),
-            Column::new("dispatch", "%", 0, share(|r| r.dispatch_share)),
-            Column::new("steal", "%", 0, share(|r| r.steal_share)),
-            Column::new("spin", "%", 0, share(|r| r.spin_share)),
-            Column::new("parked", "%", 0, share(|r| r.parked_share)),
-            Column::new("unexplained", "%", 0, share(|r| r.unexplained_share)),
-        ])
-        .on_page("accounts"),
-    );
-    let rules = found
-        .graphs
+    vec![
+        words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
+        Column::estimates_of("concurrency", "", (0, 3), concurrency),
+        Column::estimates_of("drift", "", (0, 3), rows.iter().map(|r| r.drift_ratio)),
+        words("memory grew", "KiB", 1, rows, grew),
+        Column::estimates_of("idle CPU", "CPUs", (0, 5), idle.iter().map(|r| r.cpu_ratio)),
+    ]
+}
+
+fn accounts(rows: &[AccountFinding]) -> Vec<Column> {
+    let share = |name, of: fn(&AccountFinding) -> f64| {
+        words(name, "%", 0, rows, |row| format!("{:.1}", 100.0 * of(row)))
+    };
+    vec![
+        words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
+        words("part", "", 0, rows, |r| r.part.name().to_owned()),
+        share("work", |r| r.work_share),
+        share("dispatch", |r| r.dispatch_share),
+        share("steal", |r| r.steal_share),
+        share("spin", |r| r.spin_share),
+        share("parked", |r| r.parked_share),
+        share("unexplained", |r| r.unexplained_share),
+    ]
+}
+
+fn rules(graphs: &[GraphFinding]) -> Vec<Column> {
+    let rows = graphs
         .iter()
         .flat_map(|g| g.rules.iter().map(move |r| (&g.name, r)));
-    let rules: Vec<_> = rules.collect();
-    out.table(
-        Table::of(vec![
-            Column::new(
-                "graph",
-                "",
-                0,
-                rules.iter().map(|(name, _)| (*name).clone()),
-            ),
-            Column::new("rule", "", 0, rules.iter().map(|(_, r)| r.rule.clone())),
-            Column::new(
-                "configured",
-                "%",
-                0,
-                rules
-                    .iter()
-                    .map(|(_, r)| format!("{:.1}", 100.0 * r.configured_share)),
-            ),
-            Column::new(
-                "realised",
-                "%",
-                0,
-                rules
-                    .iter()
-                    .map(|(_, r)| format!("{:.1}", 100.0 * r.realised_share)),
-            ),
-            Column::new(
-                "draws",
-                "",
-                1,
-                rules.iter().map(|(_, r)| r.draws.to_string()),
-            ),
-        ])
-        .on_page("rules"),
-    );
+    let rows: Vec<_> = rows.collect();
+    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    vec![
+        words("graph", "", 0, &rows, |(name, _)| (*name).clone()),
+        words("rule", "", 0, &rows, |(_, r)| r.rule.clone()),
+        words("configured", "%", 0, &rows, |(_, r)| {
+            percent(r.configured_share)
+        }),
+        words("realised", "%", 0, &rows, |(_, r)| {
+            percent(r.realised_share)
+        }),
+        words("draws", "", 1, &rows, |(_, r)| r.draws.to_string()),
+    ]
 }
