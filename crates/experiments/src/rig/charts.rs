@@ -187,24 +187,32 @@ fn breaking(plan: &RigPlan, found: &RigFindings, runs: &Runs) -> Option<Chart> {
         marks: marks.collect(),
         ..Panel::of(x, y, series)
     };
-    let hint = "At a stress of 1 the schedule is as long as a list schedule of jobs without any cost. Each point is a stress that was tried; the marks are the breaking points.";
+    let hint = "At a stress of 1 the schedule is as long as a list schedule of jobs without any cost. Each point is of all runs at stresses within 5 %; the marks are the breaking points.";
     let has_data = !panel.series.is_empty();
     has_data.then(|| Chart::of(panel, "breaking", "Missed deadlines by stress", hint))
 }
 
+/// By their places on a logarithmic grid.
+fn is_same_point(a: f64, b: f64) -> bool {
+    let place = |stress: f64| (stress.ln() / SAME_POINT.ln()).floor();
+    place(a) == place(b)
+}
+
+/// Stresses no further apart than this factor share a point: each was tried a few times only.
+const SAME_POINT: f64 = 1.05;
+
 fn of_search(plan: &RigPlan, row: &BreakFinding, tried: &[Trial]) -> Series {
-    let mut points: Vec<(f64, f64, f64)> = Vec::new();
-    for trial in tried {
-        let (runs, missed) = (f64::from(trial.runs), f64::from(trial.missed));
-        match points.iter_mut().find(|point| point.0 == trial.stress) {
-            Some(point) => (point.1, point.2) = (point.1 + runs, point.2 + missed),
-            None => points.push((trial.stress, runs, missed)),
-        }
-    }
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let data = points
-        .into_iter()
-        .map(|(x, runs, missed)| Datum::at(x, 100.0 * missed / runs, None));
+    let mut tried: Vec<&Trial> = tried.iter().collect();
+    tried.sort_by(|a, b| a.stress.total_cmp(&b.stress));
+    let data = tried
+        .chunk_by(|a, b| is_same_point(a.stress, b.stress))
+        .map(|near| {
+            let sum = |of: fn(&Trial) -> f64| near.iter().map(|t| of(t)).sum::<f64>();
+            let runs = sum(|t| f64::from(t.runs));
+            let stress = sum(|t| t.stress * f64::from(t.runs)) / runs;
+            let missed = sum(|t| f64::from(t.missed));
+            Datum::at(stress, 100.0 * missed / runs, None)
+        });
     let marker = match row.direction {
         Direction::Below => Shape::Triangle,
         Direction::Above => Shape::Diamond,

@@ -166,6 +166,6 @@ impl RigOutcome {
             .map(|c| c.all_busy_ns / c.grain_ns.max(1) as f64)
             .collect();
         let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-        (!ratios.is_empty()).then(|| mean * grain_ns as f64)
+        (!ratios.is_empty()).then_some(mean * grain_ns as f64)
     }
 }
