@@ -72,6 +72,20 @@ fn each_runs_each_graph_once_and_in_order() {
     }
 }
 
+/// While the jobs that wait for nothing are handed out, the first of them ends and makes
+/// the last ones ready: these must not be handed out twice.
+#[test]
+fn a_job_that_becomes_ready_early_runs_once() {
+    let edges: Vec<(u32, u32)> = (3990..4000).map(|node| (0, node)).collect();
+    let graph = Arc::new(JobGraph::new(&[1; 4000], &edges).unwrap());
+    for choice in Choice::ALL {
+        let jobs = JobRun::new(Arc::clone(&graph), Box::new(|_, _| {}), None, false);
+        let scheduler = start(&choice, &cpus()).unwrap();
+        let ran = execute_within(LONG, scheduler, &Arc::new(jobs), &AtomicBool::new(false));
+        ran.unwrap_or_else(|e| panic!("{choice}: {e}"));
+    }
+}
+
 #[test]
 fn no_job_starts_before_its_time() {
     let graph = Arc::new(random(60, 2, 7));
