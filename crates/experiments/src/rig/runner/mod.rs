@@ -18,6 +18,7 @@ use plimsoll_engine::{
 use plimsoll_graph::{JobGraph, Schedule, ShapeError};
 use plimsoll_host::{Root, own_resident_memory};
 use plimsoll_model::TrialSpec;
+use plimsoll_study::rig::breaking;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::sync::Arc;
@@ -164,7 +165,7 @@ impl RunSeries<'_> {
         let graphs: Result<Vec<_>, _> = sizes.map(|jobs| grain_graph(jobs, 0)).collect();
         let graphs: Vec<Arc<JobGraph>> = built(graphs)?.into_iter().map(Arc::new).collect();
         self.calibrated(grain, |series| {
-            series.rounds(&graphs, |series, graph| {
+            series.rounds(1, &graphs, |series, graph| {
                 std::thread::sleep(PAUSE);
                 series.once(graph, grain, None, true)
             })
@@ -187,7 +188,7 @@ impl RunSeries<'_> {
         )?;
         let longest = self.plan.grains.iter().max().copied().unwrap_or_default();
         self.calibrated(longest, |series| {
-            series.rounds(&graphs, |series, (grain, graph)| {
+            series.rounds(1, &graphs, |series, (grain, graph)| {
                 series.once(graph, *grain, None, false)
             })
         })
@@ -216,7 +217,7 @@ impl RunSeries<'_> {
     ) -> Result<(), Broken> {
         let grain = self.plan.graph_grain;
         self.calibrated(grain, |series| {
-            series.rounds(&[()], |series, ()| {
+            series.rounds(breaking::RUNS, &[()], |series, ()| {
                 series.once(graph, grain, schedule, true)
             })
         })
@@ -258,9 +259,10 @@ impl RunSeries<'_> {
     }
 
     /// Does `each` of the items in shuffled, then mirrored order, round after round, for
-    /// the length of the window, and at least one round.
+    /// the length of the window, and at least so many rounds.
     fn rounds<T: Clone>(
         &mut self,
+        least: u32,
         items: &[T],
         mut each: impl FnMut(&mut Self, &T) -> Result<(), Broken>,
     ) -> Result<(), Broken> {
@@ -272,7 +274,7 @@ impl RunSeries<'_> {
                 }
                 each(self, &item)?;
             }
-            if Instant::now() >= ends {
+            if round + 1 >= least && Instant::now() >= ends {
                 break;
             }
         }
