@@ -1,8 +1,8 @@
 //! `plimsoll rig`: where does a task scheduler break?
 //!
 //! Each scheduler under test runs graphs of jobs whose work is calibrated, and every
-//! run is proved: each job ran once, after its predecessors. [`plan`] decides the
-//! trials, [`runner`] carries them out, [`study`] concludes.
+//! run is proved: each job ran once, after its predecessors. `plan` decides the
+//! trials, `runner` carries them out, `study` concludes.
 
 mod args;
 mod charts;
