@@ -80,7 +80,7 @@ pub struct RigArgs {
     #[arg(long, value_name = "KERNEL", default_value = "compute")]
     pub(super) kernel: String,
 
-    /// Lengths of the jobs; break and steady take the longest (default: peak 20us to 8ms, grain 0 to 128us, break 500us).
+    /// Lengths of the jobs; break and steady take the longest (default: peak 20us to 8ms, grain 0 to 100us, break 500us).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = grain)]
     pub(super) grain: Option<Vec<Duration>>,
 

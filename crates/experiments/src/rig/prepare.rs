@@ -190,7 +190,7 @@ impl Grains {
                 true => vec![20 * US, 200 * US],
                 false => vec![20 * US, 200 * US, 500 * US, 2 * MS, 8 * MS],
             };
-            let doubled = (0..10).map(|n| Duration::from_nanos(250 << n));
+            let doubled = (0..12).map(|n| Duration::from_nanos(50 << n));
             return Ok(Grains {
                 peak,
                 grain: std::iter::once(Duration::ZERO).chain(doubled).collect(),

@@ -11,15 +11,18 @@ use plimsoll_graph::{JobGraph, Schedule};
 use plimsoll_model::CpuSet;
 use plimsoll_schedulers::{
     Account, Calibration, Choice, ExecuteError, JobRun, JobTime, Kernel, Neighbours, Scheduler,
-    SchedulerError, Timeline, Work, calibrate, execute, start,
+    SchedulerError, Timeline, Work, calibrate, execute, start, start_accounted,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Points of the curve of concurrency over time that a trial keeps.
 const PARTS: usize = 100;
+
+/// How long a scheduler runs for the account of its workers' time, at least.
+const ACCOUNTED: Duration = Duration::from_millis(100);
 
 /// Why the runs of a trial ended early.
 pub(super) enum Broken {
@@ -104,17 +107,37 @@ impl Bench {
         })
     }
 
-    pub(super) fn account(&self, scheduler: &str) -> Option<AccountFigures> {
-        let accounts = self.schedulers.get(scheduler)?.accounts();
-        let sum = |of: fn(&Account) -> u64| accounts.iter().map(of).sum();
-        (!accounts.is_empty()).then(|| AccountFigures {
-            wall_ns: sum(|a| a.wall_ns),
-            work_ns: sum(|a| a.work_ns),
-            dispatch_ns: sum(|a| a.dispatch_ns),
-            steal_ns: sum(|a| a.steal_ns),
-            spin_ns: sum(|a| a.spin_ns),
-            parked_ns: sum(|a| a.parked_ns),
-        })
+    /// Runs a task for some time on a copy of the scheduler that keeps an account of its
+    /// workers' time, if it can: that reads the clock, so other figures come from runs without.
+    pub(super) fn account(
+        &mut self,
+        scheduler: &str,
+        task: &Task<'_>,
+        out: &mut RigOutcome,
+        stop: &AtomicBool,
+    ) -> Result<(), Broken> {
+        let choice: Choice = scheduler.parse().map_err(|e| refused(&e))?;
+        let accounted = start_accounted(&choice, &self.cpus).map_err(|e| refused(&e))?;
+        let Some(before) = sum(&accounted.accounts()) else {
+            return Ok(());
+        };
+        let plain = self.schedulers.insert(scheduler.to_owned(), accounted);
+        let mut apart = RigOutcome::default();
+        let ends = Instant::now() + ACCOUNTED;
+        let mut ran = Ok(());
+        while ran.is_ok() && Instant::now() < ends {
+            ran = self.run(scheduler, task, &mut apart, stop).map(drop);
+        }
+        out.proof.nodes_checked += apart.proof.nodes_checked;
+        out.proof.violated += apart.proof.violated;
+        ran?;
+        let accounted = self.schedulers.remove(scheduler);
+        let after = accounted.and_then(|own| sum(&own.accounts()));
+        out.account = after.map(|after| after.since(&before));
+        if let Some(plain) = plain {
+            self.schedulers.insert(scheduler.to_owned(), plain);
+        }
+        Ok(())
     }
 
     /// Ends all schedulers but one, so that nothing but it is idle. Others are started
@@ -181,6 +204,19 @@ impl Bench {
         }
         Ok(times)
     }
+}
+
+/// The time of all workers; `None` without an account.
+fn sum(accounts: &[Account]) -> Option<AccountFigures> {
+    let sum = |of: fn(&Account) -> u64| accounts.iter().map(of).sum();
+    (!accounts.is_empty()).then(|| AccountFigures {
+        wall_ns: sum(|a| a.wall_ns),
+        work_ns: sum(|a| a.work_ns),
+        dispatch_ns: sum(|a| a.dispatch_ns),
+        steal_ns: sum(|a| a.steal_ns),
+        spin_ns: sum(|a| a.spin_ns),
+        parked_ns: sum(|a| a.parked_ns),
+    })
 }
 
 /// What a failed run says of its scheduler.

@@ -168,8 +168,24 @@ impl RunSeries<'_> {
             series.rounds(1, &graphs, |series, graph| {
                 std::thread::sleep(PAUSE);
                 series.once(graph, grain, None, true)
-            })
+            })?;
+            series.account(graphs.last(), grain)
         })
+    }
+
+    /// Where the workers' time goes while they have work.
+    fn account(&mut self, graph: Option<&Arc<JobGraph>>, grain: Duration) -> Result<(), Broken> {
+        let Some(graph) = graph else {
+            return Ok(());
+        };
+        let task = Task {
+            graph,
+            grain,
+            schedule: None,
+            timed: false,
+        };
+        let scheduler = self.spec.setting.scheduler();
+        self.bench.account(scheduler, &task, self.out, self.stop)
     }
 
     fn grains(&mut self, dependencies: u32) -> Result<(), Broken> {
@@ -238,8 +254,7 @@ impl RunSeries<'_> {
         Ok(())
     }
 
-    /// `runs` between two calibrations of a job of this length, and the account of the
-    /// workers' time in them.
+    /// `runs` between two calibrations of a job of this length.
     fn calibrated(
         &mut self,
         grain: Duration,
@@ -249,10 +264,7 @@ impl RunSeries<'_> {
         self.bench.start_one(scheduler)?;
         let first = self.bench.calibrate(grain, true)?;
         self.out.calibrations.push(first);
-        let before = self.bench.account(scheduler);
         runs(self)?;
-        let after = self.bench.account(scheduler);
-        self.out.account = before.zip(after).map(|(a, b)| b.since(&a));
         let last = self.bench.calibrate(grain, false)?;
         self.out.calibrations.push(last);
         Ok(())
