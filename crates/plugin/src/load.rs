@@ -179,9 +179,10 @@ impl Scheduler for Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // SAFETY: started, in no call, and not used again. `last` is dropped after
-        // this.
+        // SAFETY: started, in no call, and not used again.
         unsafe { (self.plugin.stop)(self.scheduler) }
+        // Leaked: a broken scheduler may still run a job.
+        std::mem::forget(self.last.take());
     }
 }
 

@@ -2,13 +2,15 @@
 
 use super::Rig;
 use super::charts;
-use super::findings::{BreakFinding, BreakStatus, MetgStatus, RigFindings};
+use super::findings::{
+    BreakFinding, BreakStatus, GrainFinding, MetgStatus, PeakFinding, RigFindings,
+};
 use super::outcome::Direction;
 use super::plan::RigPlan;
 use super::runs::Series;
 use super::tables;
 use crate::experiment::ReportOf;
-use plimsoll_model::counted;
+use plimsoll_model::{Estimate, counted};
 use plimsoll_report::{Document, Ink, Role, Sentence, estimate, estimate_us, time_us};
 
 pub(super) fn document<'a>(report: &'a ReportOf<'a, Rig>, series: &'a Series) -> Document<'a> {
@@ -45,8 +47,12 @@ fn answers(out: &mut Document<'_>, found: &RigFindings) {
                 "METG(50 %) {}: {name} spends half of the time on jobs of this length, without dependencies.",
                 estimate_us(Some(metg))
             )),
+            (None, MetgStatus::AboveLongest) => texts.push(format!(
+                "METG(50 %) of {name} is above the longest jobs that were tried."
+            )),
             (None, MetgStatus::BelowShortest) => texts.push(format!(
-                "METG(50 %) of {name} is below the shortest jobs that were tried."
+                "METG(50 %) of {name} is below the shortest jobs that were tried{}.",
+                shortest(row)
             )),
             (None, _) => {}
         }
@@ -75,13 +81,22 @@ fn answers(out: &mut Document<'_>, found: &RigFindings) {
         ));
     }
     if texts.is_empty() {
-        out.answer(Ink::Red, "Inconclusive: no valid trial.".to_owned());
+        out.answer(Ink::Red, "Inconclusive: no figure was found.".to_owned());
     }
     let mut texts = texts.into_iter();
     if let Some(first) = texts.next() {
         out.answer(Ink::Green, first);
     }
     out.say(Role::Answer, texts.map(|text| Ink::Plain.says(text)));
+}
+
+/// ` (50ns)`
+fn shortest(row: &GrainFinding) -> String {
+    let grains = row.efficiency.iter().map(|point| point.grain_us);
+    match grains.min_by(f64::total_cmp) {
+        Some(us) => format!(" ({})", time_us(us)),
+        None => String::new(),
+    }
 }
 
 fn breaking_point(row: &BreakFinding) -> Option<String> {
@@ -122,17 +137,7 @@ fn doubts(plan: &RigPlan, found: &RigFindings) -> Vec<Sentence> {
             }
         });
     }
-    for row in found
-        .peak
-        .iter()
-        .filter(|row| row.two_populations == Some(true))
-    {
-        texts.push(format!(
-            "Peaks of {} jobs on {}: run times are of two kinds, which the line hides.",
-            time_us(row.grain_us),
-            row.scheduler
-        ));
-    }
+    texts.extend(of_peaks(found));
     let few = found
         .peak
         .iter()
@@ -149,6 +154,27 @@ fn doubts(plan: &RigPlan, found: &RigFindings) -> Vec<Sentence> {
         .into_iter()
         .map(|text| Ink::Yellow.says(text))
         .collect()
+}
+
+fn of_peaks(found: &RigFindings) -> Vec<String> {
+    let of = |row: &PeakFinding| {
+        let (name, grain) = (&row.scheduler, time_us(row.grain_us));
+        let two_kinds = (row.two_populations == Some(true)).then(|| {
+            format!(
+                "Peaks of {grain} jobs on {name}: run times are of two kinds, which the line hides."
+            )
+        });
+        let too_much = exceeds_one(row.efficiency_ratio).then(|| {
+            format!("{name} did more work in peaks of {grain} jobs than its CPUs can: it used others, too, or the calibration was disturbed.")
+        });
+        [two_kinds, too_much]
+    };
+    found.peak.iter().flat_map(of).flatten().collect()
+}
+
+/// With all of its interval: no error of the calibration by a few percent explains it.
+fn exceeds_one(efficiency: Option<Estimate>) -> bool {
+    efficiency.and_then(|e| e.low).is_some_and(|low| low > 1.0)
 }
 
 fn unreached(found: &RigFindings) -> Option<String> {

@@ -37,6 +37,7 @@ pub struct RigFindings {
 /// Efficiency by the length of the jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GrainFinding {
+    /// Its name, or the path of its library.
     pub scheduler: String,
     /// How many jobs each job needs to have ended.
     pub dependencies: u32,
@@ -48,7 +49,7 @@ pub struct GrainFinding {
     /// The same for 95 %.
     pub metg95_us: Option<Estimate>,
     pub metg95_status: MetgStatus,
-    /// What a worker spends on an empty job.
+    /// What a worker spends on an empty job; null unless empty jobs were tried.
     pub floor_ns_per_job: Option<Estimate>,
     /// The share of the workers' time that is work, by the length of the jobs.
     pub efficiency: Vec<EfficiencyPoint>,
@@ -72,6 +73,7 @@ pub enum MetgStatus {
 /// The efficiency at one length.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EfficiencyPoint {
+    /// The length of a job.
     pub grain_us: f64,
     /// May exceed 1 by noise.
     pub efficiency_ratio: Estimate,
@@ -80,7 +82,9 @@ pub struct EfficiencyPoint {
 /// Peaks of independent jobs of one length.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PeakFinding {
+    /// Its name, or the path of its library.
     pub scheduler: String,
+    /// The length of a job.
     pub grain_us: f64,
     /// Workers busy on average from the first start to the last end, in large peaks: of
     /// 100 jobs or more, or the largest that was tried.
@@ -110,6 +114,7 @@ pub struct PeakFinding {
 /// A point of the line through the run times of peaks.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LinePoint {
+    /// Jobs of the peak.
     pub jobs: f64,
     pub run_time_us: Estimate,
 }
@@ -117,6 +122,7 @@ pub struct LinePoint {
 /// A breaking point.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BreakFinding {
+    /// Its name, or the path of its library.
     pub scheduler: String,
     /// The name of the graph.
     pub graph: String,
@@ -125,11 +131,12 @@ pub struct BreakFinding {
     /// list schedule for jobs without any cost between them.
     pub stress: Option<Estimate>,
     pub status: BreakStatus,
-    /// The same as a share of the stress at which no scheduler could keep the schedule:
-    /// its length is then max(T1/P, Tinf).
+    /// The same as a share of the stress beyond which no scheduler could keep the schedule,
+    /// because its length is then `graphs[].shortest_possible`.
     pub share_of_feasible_bound: Option<Estimate>,
-    /// Valid trials, and the runs in them.
+    /// Valid trials.
     pub trials: usize,
+    /// The runs in these trials.
     pub runs: u32,
     /// How long the trials took.
     pub took_s: f64,
@@ -154,15 +161,17 @@ pub enum BreakStatus {
 /// scheduler did before matters.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GapFinding {
+    /// Its name, or the path of its library.
     pub scheduler: String,
     pub stress_difference: Estimate,
-    /// Whether its interval leaves out 0.
+    /// Whether its interval leaves out 0, and both breaking points are known to 5 %.
     pub is_significant: bool,
 }
 
 /// A stationary load.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SteadyFinding {
+    /// Its name, or the path of its library.
     pub scheduler: String,
     /// Workers busy on average, over all runs.
     pub average_concurrency: Option<Estimate>,
@@ -177,6 +186,7 @@ pub struct SteadyFinding {
 /// A scheduler with nothing to do.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct IdleFinding {
+    /// Its name, or the path of its library.
     pub scheduler: String,
     /// CPU time of this process relative to the time that passed; 1 is one CPU.
     pub cpu_ratio: Option<Estimate>,
@@ -196,20 +206,28 @@ pub struct ProofFinding {
 /// Where the time of a scheduler's workers went, over all valid trials with work.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AccountFinding {
+    /// Its name, or the path of its library.
     pub scheduler: String,
     /// Of what.
     pub part: super::outcome::Part,
+    /// In the jobs, of the wall time of all workers.
     pub work_share: f64,
+    /// Between jobs that a worker had itself.
     pub dispatch_share: f64,
+    /// Looking for the jobs of others.
     pub steal_share: f64,
+    /// Waiting without sleeping.
     pub spin_share: f64,
+    /// Asleep.
     pub parked_share: f64,
+    /// The rest.
     pub unexplained_share: f64,
 }
 
 /// The kernel by itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KernelFinding {
+    /// As it was given.
     pub name: String,
     /// The time of the same work with all CPUs busy, relative to one CPU alone.
     pub all_busy_ratio: Option<Estimate>,
@@ -221,14 +239,18 @@ pub struct KernelFinding {
 /// A graph and what no schedule of it can beat, in jobs of weight 1.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct GraphFinding {
+    /// As it was given.
     pub name: String,
+    /// Its jobs.
     pub nodes: u64,
+    /// Its dependencies.
     pub edges: u64,
     /// T1: the work of all jobs.
     pub total_work: u64,
     /// Tinf: the work on the longest path.
     pub critical_path: u64,
-    /// max(T1/P, Tinf) for the workers of the run.
+    /// What no schedule can beat on the workers of the run: max(T1/P, Tinf), added up over the
+    /// parts of the graph between jobs that all others wait for.
     pub shortest_possible: u64,
     /// The length of the list schedule by critical path, which stress 1 is.
     pub list_schedule: u64,
@@ -239,8 +261,11 @@ pub struct GraphFinding {
 /// A rule of a graph.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RuleFinding {
+    /// The name of the rule.
     pub rule: String,
+    /// The part of the draws that the rule is to apply to.
     pub configured_share: f64,
+    /// The part that it did apply to.
     pub realised_share: f64,
     /// At how many nodes it was drawn.
     pub draws: u64,
@@ -249,6 +274,7 @@ pub struct RuleFinding {
 /// A scheduler that was left out after it broke its contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FailedScheduler {
+    /// Its name, or the path of its library.
     pub scheduler: String,
     /// In what.
     pub part: super::outcome::Part,

@@ -50,6 +50,17 @@ fn valid<'t>(trials: &'t [RigTrial], setting: &RigSetting) -> Vec<&'t RigTrial> 
     trials.iter().filter(counts).collect()
 }
 
+/// Fewer trials do not show how they differ.
+const FEWEST_TRIALS: usize = 3;
+
+/// An estimate from the runs of so many trials, without its interval if they are too few.
+fn sure(estimate: Option<Estimate>, trials: usize) -> Option<Estimate> {
+    match trials < FEWEST_TRIALS {
+        true => estimate.map(|e| Estimate::alone(e.value)),
+        false => estimate,
+    }
+}
+
 /// The mean over trials of a figure that each may have.
 fn over_trials(
     plan: &RigPlan,

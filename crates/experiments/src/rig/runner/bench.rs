@@ -57,6 +57,8 @@ pub(super) struct Bench {
     cpus: CpuSet,
     /// By which the rounds of jobs are chosen.
     calibration: Option<Calibration>,
+    /// A scheduler whose threads did not end.
+    left_behind: Option<String>,
 }
 
 /// What is run.
@@ -83,7 +85,19 @@ impl Bench {
             work: Arc::new(Work::new(kernel, cpus.len())),
             cpus: cpus.clone(),
             calibration: None,
+            left_behind: None,
         })
+    }
+
+    /// # Errors
+    /// Threads were left behind, which may take CPU time from whatever is measured next.
+    pub(super) fn check_alone(&self) -> Result<(), RunError> {
+        match &self.left_behind {
+            None => Ok(()),
+            Some(name) => Err(RunError::Stuck(format!(
+                "the threads of {name} do not end and would disturb the trials of others; these are made when the run is resumed"
+            ))),
+        }
     }
 
     /// Measures how long a job of this length takes; the first calibration of a trial
@@ -117,6 +131,9 @@ impl Bench {
         stop: &AtomicBool,
     ) -> Result<(), Broken> {
         let choice: Choice = scheduler.parse().map_err(|e| refused(&e))?;
+        if !matches!(choice, Choice::Plimsoll) {
+            return Ok(());
+        }
         let accounted = start_accounted(&choice, &self.cpus).map_err(|e| refused(&e))?;
         let Some(before) = sum(&accounted.accounts()) else {
             return Ok(());
@@ -180,7 +197,12 @@ impl Bench {
         let releases = task.schedule.map(|s| s.releases().to_vec());
         let jobs = JobRun::new(Arc::clone(task.graph), work, releases, task.timed);
         let jobs = Arc::new(jobs);
-        let ran = execute(taken, &jobs, stop).map_err(|error| broken(error, out))?;
+        let ran = execute(taken, &jobs, stop).map_err(|error| {
+            if matches!(error, ExecuteError::Stalled { .. }) {
+                self.left_behind = Some(scheduler.to_owned());
+            }
+            broken(error, out)
+        })?;
         self.schedulers.insert(scheduler.to_owned(), ran.scheduler);
         out.proof.nodes_checked += ran.proof.nodes_checked;
         let graph = task.graph;

@@ -105,6 +105,7 @@ impl Runner<RigSetting, RigOutcome> for RigRunner<'_> {
             graphs,
             trace: untaken,
         } = self;
+        bench.check_alone()?;
         if let Some((file, planned)) = untaken.take().zip(graphs.broken.as_ref()) {
             trace::trace(plan, bench, &planned.shared, file, stop)?;
         }
@@ -261,7 +262,8 @@ impl RunSeries<'_> {
         runs: impl FnOnce(&mut Self) -> Result<(), Broken>,
     ) -> Result<(), Broken> {
         let scheduler = self.spec.setting.scheduler();
-        self.bench.start_one(scheduler)?;
+        // Alone: the idle workers of another scheduler may spin.
+        self.bench.only(scheduler)?;
         let first = self.bench.calibrate(grain, true)?;
         self.out.calibrations.push(first);
         runs(self)?;

@@ -3,10 +3,11 @@
 use super::super::findings::{EfficiencyPoint, GrainFinding, MetgStatus};
 use super::super::outcome::{Part, RigSetting, RigTrial, RunFigures};
 use super::super::plan::RigPlan;
-use super::{mean, over_trials, valid};
+use super::{mean, over_trials, sure, valid};
 use plimsoll_model::Estimate;
 use plimsoll_study::rig::grain::{self, GrainRun, Metg};
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 pub(super) fn findings(plan: &RigPlan, trials: &[RigTrial]) -> Vec<GrainFinding> {
     if !plan.has(Part::Grain) {
@@ -30,8 +31,17 @@ fn row(plan: &RigPlan, trials: &[RigTrial], scheduler: &str, dependencies: u32) 
     let valid = valid(trials, &setting);
     let workers = NonZeroU32::new(plan.workers()).unwrap_or(NonZeroU32::MIN);
     let runs: Vec<GrainRun> = valid.iter().flat_map(|t| runs(t, workers)).collect();
-    let (metg50_us, metg50_status) = metg(&runs, 0.5);
-    let (metg95_us, metg95_status) = metg(&runs, 0.95);
+    let efficiency = efficiency(plan, &valid);
+    let metg = |target| {
+        let (value, status) = metg(&runs, target);
+        (
+            sure(value, valid.len()),
+            checked(status, &efficiency, target),
+        )
+    };
+    let ((metg50_us, metg50_status), (metg95_us, metg95_status)) = (metg(0.5), metg(0.95));
+    let floor = grain::floor_ns_per_job(&runs, workers, plan.run.seed);
+    let is_of_empty_jobs = plan.grains.iter().any(Duration::is_zero);
     GrainFinding {
         scheduler: scheduler.to_owned(),
         dependencies,
@@ -39,8 +49,8 @@ fn row(plan: &RigPlan, trials: &[RigTrial], scheduler: &str, dependencies: u32) 
         metg50_status,
         metg95_us,
         metg95_status,
-        floor_ns_per_job: grain::floor_ns_per_job(&runs, workers, plan.run.seed),
-        efficiency: efficiency(plan, &valid),
+        floor_ns_per_job: sure(floor.filter(|_| is_of_empty_jobs), valid.len()),
+        efficiency,
         trials: valid.len(),
     }
 }
@@ -69,9 +79,20 @@ fn metg(runs: &[GrainRun], efficiency: f64) -> (Option<Estimate>, MetgStatus) {
     }
 }
 
+/// That the shortest jobs reach a target is said where the interval of their efficiency does.
+fn checked(status: MetgStatus, points: &[EfficiencyPoint], target: f64) -> MetgStatus {
+    let shortest = points.first().and_then(|point| point.efficiency_ratio.low);
+    match status {
+        MetgStatus::BelowShortest if shortest.is_none_or(|low| low < target) => {
+            MetgStatus::Inconclusive
+        }
+        status => status,
+    }
+}
+
 fn efficiency(plan: &RigPlan, valid: &[&RigTrial]) -> Vec<EfficiencyPoint> {
     let grains = plan.grains.iter().filter(|grain| !grain.is_zero());
-    let point = |grain: &std::time::Duration| {
+    let point = |grain: &Duration| {
         let grain_ns = grain.as_nanos() as u64;
         let of_trial = |trial: &RigTrial| {
             let runs = trial

@@ -3,7 +3,7 @@
 use super::super::findings::{LinePoint, PeakFinding};
 use super::super::outcome::{Part, RigSetting, RigTrial, RunFigures, TimedFigures};
 use super::super::plan::{RigPlan, peak_sizes};
-use super::{mean, over_trials, valid};
+use super::{mean, over_trials, sure, valid};
 use plimsoll_model::Estimate;
 use plimsoll_study::rig::peak::{self, PeakLine, PeakRun};
 use std::num::NonZeroU32;
@@ -45,8 +45,8 @@ fn row(plan: &RigPlan, trials: &[RigTrial], scheduler: &str, grain: Duration) ->
                     .map(|(_, t)| t.busy_ns as f64 / t.covered_ns as f64),
             )
         }),
-        gradient_ratio: line.and_then(|line| line.gradient_ratio),
-        startup_us: line.map(|line| line.startup_us),
+        gradient_ratio: sure(line.and_then(|line| line.gradient_ratio), valid.len()),
+        startup_us: sure(line.map(|line| line.startup_us), valid.len()),
         two_populations: line.map(|line| line.two_populations.is_some()),
         line: line.map_or_else(Vec::new, |line| drawn(&line, &sizes)),
         efficiency_ratio: over_trials(plan, &valid, |trial| {

@@ -58,12 +58,18 @@ fn row(
 fn gap(scheduler: &str, rows: &[BreakFinding]) -> Option<GapFinding> {
     let from = |direction| {
         let of = |row: &&BreakFinding| row.scheduler == scheduler && row.direction == direction;
-        rows.iter().find(of)?.stress
+        let row = rows.iter().find(of)?;
+        Some((row.stress?, row.status == BreakStatus::Found))
     };
-    let found = breaking::gap(&from(Direction::Below)?, &from(Direction::Above)?);
+    let ((below, is_narrow), (above, is_narrow_too)) =
+        (from(Direction::Below)?, from(Direction::Above)?);
+    let found = breaking::gap(&below, &above);
     Some(GapFinding {
         scheduler: scheduler.to_owned(),
-        is_significant: found.interval().is_some() && !found.holds(0.0),
+        is_significant: is_narrow
+            && is_narrow_too
+            && found.interval().is_some()
+            && !found.holds(0.0),
         stress_difference: found,
     })
 }
