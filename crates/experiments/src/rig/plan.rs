@@ -146,9 +146,16 @@ impl Planner for RigPlanner<'_> {
     fn next(&self, trials: &[RigTrial]) -> Next<RigSetting> {
         let plan = self.plan;
         let seed = derive(plan.run.seed, trials.len() as u64);
-        let settings = plan.settings(&sound(plan, trials));
+        let sound = sound(plan, trials);
+        let last_failure = trials.iter().rev().find(|t| t.outcome.failure.is_some());
+        if let (true, Some(last)) = (sound.is_empty(), last_failure) {
+            let (name, why) = (last.spec.setting.scheduler(), &last.outcome.failure);
+            let why = why.as_deref().unwrap_or_default();
+            return Next::Stuck(format!("{name} failed, and no scheduler is left: {why}"));
+        }
+        let settings = plan.settings(&sound);
         let visit = graduated(&plan.run, &settings, trials, seed).map(lengthened);
-        let next = visit.or_else(|| self.search.next(&sound(plan, trials), trials, seed));
+        let next = visit.or_else(|| self.search.next(&sound, trials, seed));
         next.map_or(Next::Done, Next::Trial)
     }
 

@@ -238,6 +238,24 @@ fn a_scheduler_that_fails_is_left_out_and_the_others_go_on() {
 }
 
 #[test]
+fn a_run_whose_schedulers_have_all_failed_fails() {
+    let plan = plan(&[Part::Peak], &["a"], 7);
+    let mut trials = Vec::new();
+    let trial = |spec: &TrialSpec<RigSetting>| {
+        let mut trial = USUAL.trial(&plan, spec);
+        trial.outcome.failure = Some("job 5 ran twice".to_owned());
+        trial
+    };
+    let error = conducted(&RigPlanner::new(&plan), &mut trials, trial).unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("a failed") && error.contains("job 5 ran twice"),
+        "{error}"
+    );
+    assert_eq!(trials.len(), 1);
+}
+
+#[test]
 fn disturbed_trials_of_a_search_are_made_again_and_do_not_count() {
     let plan = plan(&[Part::Break], &["a"], 9);
     let mut trials = Vec::new();
