@@ -7,7 +7,7 @@
 #
 #   bench/rig.sh [FOLDER]      default: target/bench-rig; keeps the records and pages
 #
-# Needs: cargo, python3. Installs nothing. Takes about 20 minutes.
+# Needs: cargo, python3. Installs nothing. It was not timed yet; with --quick the first of its runs takes 4 minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
