@@ -9,6 +9,7 @@
 //! - [`provenance()`] describes the machine for a record.
 //! - [`requirements()`] lists which counters and conditions are met or missed.
 //! - [`listeners`] finds the processes that listen at an address.
+//! - [`idle`] reads idle states and limits on wake-up latency.
 //!
 //! This crate must not change anything on the machine and does not judge
 //! whether a trial is valid.
@@ -39,6 +40,7 @@ mod error;
 #[cfg(test)]
 mod fake_tree;
 mod frequency;
+pub mod idle;
 mod interrupts;
 mod node_metrics;
 mod pressure;
