@@ -3,6 +3,7 @@
 use crate::TIMEOUT;
 use crate::mechanism::Mechanism;
 use plimsoll_host::{HostError, Pid};
+use plimsoll_model::CpuId;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -111,6 +112,20 @@ pub enum ControlError {
          end it (fuser -v {} shows it)", TIMEOUT.as_secs(), .dir.display(), .dir.display()
     )]
     Busy { dir: PathBuf },
+    /// A file that keeps CPUs awake.
+    #[error(
+        "this user may not write to {}; run as root (a container also needs a writable /sys), or \
+         use a spinner, which anybody may", .path.display()
+    )]
+    IdleDenied { path: PathBuf },
+    #[error("{} is not there: the CPU is offline, or this kernel has no such file", .path.display())]
+    NoIdleFile { path: PathBuf },
+    /// A thread that keeps a CPU awake could not be started there.
+    #[error(
+        "no spinner can run on CPU {cpu}: {source}; choose a CPU that is online and this process' \
+         to use, and see `ulimit -u` and pids.max of the cgroup"
+    )]
+    NoSpinner { cpu: CpuId, source: io::Error },
     #[error(transparent)]
     Host(#[from] HostError),
 }

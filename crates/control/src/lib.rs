@@ -1,11 +1,13 @@
 //! All changes to the machine and their undoing: cgroups, scheduling class,
-//! affinity, freeze and thaw.
+//! affinity, freeze and thaw, idle states.
 //!
 //! [`CgroupLayout`] describes where groups can be made. [`Group`] is a group of our
 //! own that commands run in; its drop undoes everything. A change outside the group
 //! goes to a [`Journal`] before it is made, so that [`Journals::repair`] undoes it
 //! at the next start if this process is killed. Without cgroups the same calls use
 //! fallbacks: [`Capabilities`] lists the means and the losses.
+//!
+//! [`idle`] keeps CPUs from sleeping.
 //!
 //! This is the only crate that writes to cgroups or changes other tasks. It does
 //! not decide when to change what, measure, or print.
@@ -50,6 +52,7 @@ mod files;
 mod folder;
 mod gate;
 mod group;
+pub mod idle;
 mod journal;
 mod layout;
 mod mechanism;

@@ -77,6 +77,7 @@ pub use sensors::{Sensors, ServiceSource, Subject};
 pub use socket::{Listeners, listeners};
 pub use stat::CpuTimes;
 pub use topology::cores_of;
+pub use virtualisation::is_virtual_machine;
 
 /// Combines two counters; unknown if either is.
 fn both<T>(a: Option<T>, b: Option<T>, combine: fn(T, T) -> T) -> Option<T> {

@@ -15,6 +15,11 @@ pub(crate) fn virtualisation(root: &Root) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
+/// Whether a hypervisor runs this kernel; `false` also if none is detected.
+pub fn is_virtual_machine(root: &Root) -> bool {
+    machine(root).is_some()
+}
+
 /// The kind of container; `None` outside of one.
 pub(crate) fn container(root: &Root) -> Option<String> {
     // Set by systemd and others that implement its container interface.

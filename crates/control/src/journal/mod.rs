@@ -7,6 +7,7 @@
 //! that loses the page cache loses the cgroups, too.
 
 mod at_once;
+mod claims;
 mod place;
 mod repair;
 #[cfg(test)]
@@ -14,11 +15,14 @@ mod tests;
 mod undo;
 mod unjournalled;
 
+pub(crate) use claims::{Claim, claims};
+pub(crate) use place::lock;
 pub use repair::Repaired;
 pub use undo::Running;
 pub(crate) use undo::{Undo, Undone};
 
 use crate::error::ControlError;
+use crate::idle::Knob;
 use crate::random::random;
 use crate::tasks::{Mark, ProcessKey};
 use plimsoll_host::Root;
@@ -28,7 +32,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 /// What happens to the remaining processes when a group is removed.
@@ -73,6 +77,14 @@ pub(crate) enum Change {
     },
     FolderMade {
         folder: PathBuf,
+    },
+    /// A file that says how deeply CPUs may sleep. It is given back only if it still holds
+    /// `ours`.
+    IdleKnobSet {
+        knob: Knob,
+        /// What was there before this and all other runs.
+        former: String,
+        ours: String,
     },
 }
 
@@ -169,7 +181,7 @@ impl Journals {
     }
 
     #[cfg(test)]
-    pub(crate) fn dir(&self) -> &std::path::Path {
+    pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
 
@@ -230,6 +242,11 @@ impl Journal {
         open.append(&Line::GivenBack { nth: entry.0 })?;
         open.outstanding.remove(&entry.0);
         Ok(())
+    }
+
+    /// The folder of the journals.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// Blocks [`Journal::at_once`] until the process that is being started is in the

@@ -5,6 +5,7 @@ use super::place;
 use super::{AtEnd, Change};
 use crate::error::ControlError;
 use crate::folder;
+use crate::idle;
 use crate::scratch;
 use crate::tasks::{Mark, ProcessKey, Tree};
 use crate::tree;
@@ -84,6 +85,14 @@ impl Undo<'_> {
                 mark,
             } => self.started(*leader, *at_end, *mark),
             Change::FolderMade { folder } => folder_made(self.root, folder),
+            Change::IdleKnobSet { knob, former, ours } => idle::release(
+                &idle::Machine,
+                self.root,
+                self.journals,
+                *knob,
+                former,
+                ours,
+            ),
         }
     }
 
@@ -207,6 +216,7 @@ pub(crate) fn left(root: &Root, change: &Change) -> Result<Option<String>, Contr
         Change::FolderMade { folder } if scratch::is_ours(folder) => {
             Some(format!("The folder {} is there.", folder.display()))
         }
+        Change::IdleKnobSet { knob, former, ours } => idle::left(root, *knob, former, ours),
         _ => None,
     })
 }

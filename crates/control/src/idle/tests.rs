@@ -1,0 +1,4 @@
+//! Taking, keeping and giving back, on fake trees and on this machine.
+
+mod fake;
+mod machine;
