@@ -1,5 +1,7 @@
-//! `plimsoll doctor`: what can be measured on this machine, and what can be
-//! held beside a service.
+//! `plimsoll doctor`: what can be measured on this machine, what can be held beside a
+//! service, and what keeps CPUs awake.
+
+mod idle;
 
 use crate::failure::Failure;
 use crate::leftovers;
@@ -23,6 +25,7 @@ pub(crate) fn run(output: &Output) -> Result<(), Failure> {
             error.to_string(),
         )),
     }
+    requirements.extend(idle::idle(&root));
     requirements.extend(leftovers::found(&Journals::usual(), &root));
     requirements.extend(cpu_use(&root).map(|now| other_load(&now)));
     let document = plimsoll_report::doctor::document(&provenance, &requirements);

@@ -222,3 +222,61 @@ fn own_cpu_time() -> Duration {
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     Duration::from_secs(seconds) + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CPU: CpuId = 3;
+
+    fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
+
+    /// The first end within `seconds`, on virtual time: each second the hypervisor takes
+    /// `steal`, and the spinner runs half of the time.
+    fn end(
+        limits: SpinLimits,
+        seconds: u64,
+        steal: impl Fn(u64) -> Option<Duration>,
+    ) -> Option<(u64, SpinEnd)> {
+        let mut guard = Guard::new(limits, CPU);
+        let mut at_ms = 0..seconds * 1000;
+        at_ms.find_map(|at| {
+            let end = guard.check(ms(at), ms(at / 2), CPU, || steal(at / 1000));
+            end.map(|end| (at, end))
+        })
+    }
+
+    #[test]
+    fn steal_of_a_second_stops_it_and_less_does_not() {
+        let limits = SpinLimits::default();
+        let none = |_| Some(ms(1234));
+        assert_eq!(end(limits, 10, none), None);
+        // 5 % is the limit itself.
+        assert_eq!(end(limits, 10, |s| Some(ms(50 * s))), None);
+        let share = Share::new(0.06).unwrap();
+        let burst = |s| Some(ms(if s < 4 { 0 } else { 60 }));
+        assert_eq!(end(limits, 10, burst), Some((4000, SpinEnd::Steal(share))));
+        assert_eq!(end(limits, 10, |_| None), Some((0, SpinEnd::StealUnknown)));
+    }
+
+    #[test]
+    fn the_budget_is_cpu_time_and_not_wall_time() {
+        let limits = SpinLimits {
+            budget: Some(ms(1500)),
+            ..SpinLimits::default()
+        };
+        let found = end(limits, 10, |_| Some(Duration::ZERO));
+        assert_eq!(found, Some((3000, SpinEnd::Budget(ms(1500)))));
+    }
+
+    #[test]
+    fn another_cpu_stops_it_at_once() {
+        let mut guard = Guard::new(SpinLimits::default(), CPU);
+        let on_own = guard.check(ms(0), ms(0), CPU, || Some(ms(0)));
+        assert_eq!(on_own, None);
+        let on_other = guard.check(ms(1), ms(1), CPU + 1, || Some(ms(0)));
+        assert_eq!(on_other, Some(SpinEnd::CpuGone));
+    }
+}

@@ -8,6 +8,7 @@
 
 mod at_once;
 mod claims;
+mod compact;
 mod place;
 mod repair;
 #[cfg(test)]
@@ -23,15 +24,12 @@ pub(crate) use undo::{Undo, Undone};
 
 use crate::error::ControlError;
 use crate::idle::Knob;
-use crate::random::random;
 use crate::tasks::{Mark, ProcessKey};
 use plimsoll_host::Root;
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
@@ -156,20 +154,15 @@ impl Journals {
             ControlError::file(&root.path("/proc/self/stat"), "read", source)
         })?;
         self.make_dir()?;
-        let name = format!("{}-{}-{:016x}{ENDING}", owner.pid, owner.started, random());
-        let path = self.dir.join(name);
-        let fail = |source| ControlError::file(&path, "made", source);
-        let mut options = OpenOptions::new();
-        options.create_new(true).append(true).mode(0o600);
-        let mut file = options.open(&path).map_err(fail)?;
-        // Held for the life of the journal, so that no other process repairs it
-        // meanwhile.
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|e| fail(e.into()))?;
-        append(&mut file, &Header::here(root, owner)).map_err(fail)?;
+        let header = Header::here(root, owner);
+        let (path, file) = compact::create(&self.dir, &header);
+        let file = file.map_err(|source| ControlError::file(&path, "made", source))?;
         Ok(Journal {
             open: Arc::new(Mutex::new(Open {
                 path,
                 file,
+                header,
+                written: 0,
                 next: 1,
                 outstanding: BTreeMap::new(),
                 is_closed: false,
@@ -208,6 +201,9 @@ pub struct Journal {
 struct Open {
     path: PathBuf,
     file: File,
+    header: Header,
+    /// Bytes of all lines after the header.
+    written: u64,
     next: u64,
     outstanding: BTreeMap<u64, Change>,
     /// Everything is being undone; no further changes are allowed.
@@ -241,7 +237,7 @@ impl Journal {
         let mut open = self.lock();
         open.append(&Line::GivenBack { nth: entry.0 })?;
         open.outstanding.remove(&entry.0);
-        Ok(())
+        open.shorten()
     }
 
     /// The folder of the journals.
@@ -280,8 +276,17 @@ impl Journal {
 
 impl Open {
     fn append(&mut self, line: &Line) -> Result<(), ControlError> {
-        append(&mut self.file, line)
-            .map_err(|source| ControlError::file(&self.path, "written", source))
+        let appended = append(&mut self.file, line);
+        self.written += appended.map_err(|source| self.not_written(source))?;
+        Ok(())
+    }
+
+    fn shorten(&mut self) -> Result<(), ControlError> {
+        self.compact().map_err(|source| self.not_written(source))
+    }
+
+    fn not_written(&self, source: io::Error) -> ControlError {
+        ControlError::file(&self.path, "written", source)
     }
 }
 
@@ -294,9 +299,11 @@ impl Drop for Open {
     }
 }
 
-/// Appends a line in one write, so that it is complete or torn at the end.
-fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
+/// Appends a line in one write, so that it is complete or torn at the end; returns its
+/// length.
+fn append(file: &mut File, line: &impl Serialize) -> io::Result<u64> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
-    file.write_all(&text)
+    file.write_all(&text)?;
+    Ok(text.len() as u64)
 }

@@ -3,6 +3,7 @@
 use super::place::{Here, in_use};
 use super::repair::outstanding;
 use super::*;
+use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -118,6 +119,33 @@ fn a_change_is_in_the_journal_until_it_is_undone() {
     journal.mark_undone(second).unwrap();
     drop(journal);
     assert!(!path.exists());
+}
+
+#[test]
+fn a_journal_of_many_changes_stays_short() {
+    let dir = tempfile::tempdir().unwrap();
+    let journals = Journals::at(dir.path().join("journals"));
+    let journal = journals.open(&Root::machine()).unwrap();
+    let kept = group_made(Path::new("/kept"), AtEnd::Leave);
+    let kept = journal.enter(&kept).unwrap();
+    let other = group_made(Path::new(&format!("/{}", "x".repeat(1000))), AtEnd::Leave);
+    for _ in 0..3000 {
+        let entry = journal.enter(&other).unwrap();
+        journal.mark_undone(entry).unwrap();
+    }
+    let files = || fs::read_dir(journals.dir()).unwrap().flatten();
+    assert_eq!(files().count(), 1);
+    let path = files().next().unwrap().path();
+    let text = fs::read_to_string(&path).unwrap();
+    assert!((text.len() as u64) < 2 * super::compact::LARGE);
+    let (_, left) = outstanding(&text).unwrap();
+    assert_eq!(left.keys().copied().collect::<Vec<_>>(), [kept.0]);
+    // The new file is locked as the first one was.
+    let other = File::open(&path).unwrap();
+    assert!(flock(&other, FlockOperation::NonBlockingLockExclusive).is_err());
+    journal.mark_undone(kept).unwrap();
+    drop(journal);
+    assert_eq!(files().count(), 0);
 }
 
 #[test]

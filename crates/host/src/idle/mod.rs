@@ -19,13 +19,16 @@
 //! # Ok::<(), plimsoll_host::HostError>(())
 //! ```
 
+mod conflicts;
 mod dma_latency;
 mod haltpoll;
 mod limit;
 mod residency;
 mod states;
 mod task;
+mod tuned;
 
+pub use conflicts::idle_requirements;
 pub use dma_latency::{DMA_LATENCY, DmaLatency, DmaLatencyHolders, dma_latency};
 pub use haltpoll::{HALT_POLL_NS, HaltPoll, halt_poll};
 pub use limit::{ResumeLatency, resume_latency, resume_latency_file};

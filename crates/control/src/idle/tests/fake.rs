@@ -310,6 +310,26 @@ fn the_polling_time_is_set_once_for_all_cpus() {
 }
 
 #[test]
+fn the_limit_on_all_cpus_is_written_as_a_number() {
+    let tree = Tree::new();
+    let device = tree.root.path("/dev/cpu_dma_latency");
+    let control = tree.control(IdleMeans::DmaLatency);
+    let absent = control.keep_awake(1, POLL).unwrap_err();
+    assert!(
+        matches!(absent, ControlError::NoIdleFile { .. }),
+        "{absent}"
+    );
+    put(&tree.root, "dev/cpu_dma_latency", "");
+    for (limit, us) in [(POLL, 0), (us(5), 5)] {
+        let mut awake = control.keep_awake(1, limit).unwrap();
+        assert_eq!(fs::read(&device).unwrap()[..4], i32::to_ne_bytes(us));
+        assert_eq!(awake.check().unwrap(), Standing::Kept);
+        assert_eq!(awake.give_back().unwrap(), [] as [String; 0]);
+        fs::write(&device, "").unwrap();
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_written_leaves_nothing_behind() {
     let tree = Tree::new();
     let control = tree.control(IdleMeans::ResumeLatency);

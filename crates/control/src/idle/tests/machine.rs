@@ -3,7 +3,7 @@
 
 use crate::idle::{IdleControl, IdleMeans, Standing, choose_means};
 use crate::{Journals, Running};
-use plimsoll_host::idle::{ResumeLatency, resume_latency};
+use plimsoll_host::idle::{DmaLatency, ResumeLatency, dma_latency, resume_latency};
 use plimsoll_host::{Root, own_allowed_cpus};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -56,6 +56,26 @@ fn this_machines_limit_is_set_and_given_back() {
     if before != Some(ResumeLatency::PollOnly) {
         assert_eq!(standing, Standing::Kept);
     }
+}
+
+#[test]
+fn this_machines_limit_on_all_cpus_lasts_as_long_as_it_is_held() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    if !works(IdleMeans::DmaLatency, ResumeLatency::PollOnly) {
+        return;
+    }
+    let root = Root::machine();
+    let dir = tempfile::tempdir().unwrap();
+    let journal = Journals::at(dir.path().join("plimsoll"))
+        .open(&root)
+        .unwrap();
+    let before = dma_latency(&root).unwrap();
+    let control = IdleControl::new(&root, &journal, IdleMeans::DmaLatency);
+    let awake = control.keep_awake(cpu(), ResumeLatency::PollOnly).unwrap();
+    let held = dma_latency(&root).unwrap();
+    assert_eq!(held, Some(DmaLatency::AtMost(Duration::ZERO)));
+    drop(awake);
+    assert_eq!(dma_latency(&root).unwrap(), before);
 }
 
 /// Not a test: the process that the test below starts and kills.
