@@ -76,7 +76,7 @@ pub use run_delay::{DelayScope, RunDelays, Waited};
 pub use sensors::{Sensors, ServiceSource, Subject};
 pub use socket::{Listeners, listeners};
 pub use stat::CpuTimes;
-pub use topology::cores_of;
+pub use topology::{Vicinity, cores_of, vicinity};
 pub use virtualisation::is_virtual_machine;
 
 /// Combines two counters; unknown if either is.

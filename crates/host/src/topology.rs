@@ -65,6 +65,45 @@ pub fn cores_of(root: &Root, cpus: &CpuSet) -> Vec<CpuSet> {
     all
 }
 
+/// The online CPUs around one, itself included. What sysfs lacks is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Vicinity {
+    /// Threads of its core.
+    pub core: Option<CpuSet>,
+    /// CPUs that share its last-level cache.
+    pub cache: Option<CpuSet>,
+    /// CPUs of its socket.
+    pub socket: Option<CpuSet>,
+}
+
+/// The CPUs around a CPU.
+pub fn vicinity(root: &Root, cpu: CpuId) -> Vicinity {
+    let online = online_cpus(root).unwrap_or_default();
+    let cores = cores(root, &online).unwrap_or_default();
+    let socket_of = |cpu| root.line(topology_file(cpu, "physical_package_id"));
+    let socket = socket_of(cpu).map(|own| {
+        let same = |other: &CpuId| socket_of(*other).as_ref() == Some(&own);
+        online.iter().filter(same).collect()
+    });
+    Vicinity {
+        core: cores.into_iter().find(|core| core.contains(cpu)),
+        cache: last_level_cache(root, cpu).map(|shared| shared.and(&online)),
+        socket,
+    }
+}
+
+/// The CPUs that share the highest level of cache that a CPU has.
+fn last_level_cache(root: &Root, cpu: CpuId) -> Option<CpuSet> {
+    let dir = |index| format!("/sys/devices/system/cpu/cpu{cpu}/cache/index{index}");
+    let level = |index: &u32| -> Option<(u32, u32)> {
+        let level = root.line(format!("{}/level", dir(*index)))?;
+        Some((level.parse().ok()?, *index))
+    };
+    // As many as `caches` looks at.
+    let (_, highest) = (0..16).filter_map(|index| level(&index)).max()?;
+    set(root, &format!("{}/shared_cpu_list", dir(highest)))
+}
+
 fn topology_file(cpu: CpuId, name: &str) -> String {
     format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}")
 }
@@ -170,6 +209,28 @@ mod tests {
         assert_eq!(shown("0-1"), ["0,4", "1,5"]);
         assert_eq!(shown("2-3,6"), ["2,6", "3"]);
         assert_eq!(cores_of(FakeTree::new().root(), &CpuSet::default()), []);
+    }
+
+    #[test]
+    fn the_vicinity_of_a_cpu_is_its_core_cache_and_socket() {
+        let tree = smt();
+        for (cpu, shared) in [(0, "0,4"), (1, "1,5")] {
+            let dir = format!("sys/devices/system/cpu/cpu{cpu}/cache");
+            tree.write(&format!("{dir}/index0/level"), "1\n");
+            tree.write(&format!("{dir}/index0/shared_cpu_list"), &format!("{shared}\n"));
+            tree.write(&format!("{dir}/index3/level"), "3\n");
+            tree.write(&format!("{dir}/index3/shared_cpu_list"), "0-1,4-5,7\n");
+        }
+        let shown = |cpu| {
+            let v = vicinity(tree.root(), cpu);
+            [v.core, v.cache, v.socket].map(|set| set.map(|s| s.to_string()))
+        };
+        let text = |text: &str| Some(text.to_owned());
+        // CPU 7 is offline.
+        assert_eq!(shown(0), [text("0,4"), text("0-1,4-5"), text("0-1,4-5")]);
+        assert_eq!(shown(3), [text("3"), None, text("2-3,6")]);
+        assert_eq!(shown(9), [None, None, None]);
+        assert_eq!(vicinity(FakeTree::new().root(), 0), Vicinity::default());
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub mod http;
 pub mod known;
 pub mod open_files;
 pub mod tally;
+pub mod wakeups;
 
 use std::time::Duration;
 

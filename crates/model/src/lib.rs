@@ -54,6 +54,7 @@ mod step;
 mod trial;
 mod units;
 mod usage;
+mod wake;
 mod workload;
 mod yields;
 
@@ -115,6 +116,7 @@ pub use units::{
     Bytes, CpuTime, Energy, OutOfRange, Rate, Share, human_duration, human_minutes, parse_duration,
 };
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
+pub use wake::{IdlePolicy, Placement, Wait};
 pub use workload::{
     Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,
 };

@@ -49,6 +49,7 @@ mod student;
 mod theil_sen;
 mod thresholds;
 pub mod validity;
+pub mod wake;
 pub mod yields;
 
 pub use drift::may_rise_late;
