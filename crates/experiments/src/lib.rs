@@ -15,6 +15,7 @@ pub mod lateness;
 pub mod rig;
 pub mod selftest;
 pub mod sweep;
+pub mod wake;
 pub mod yields;
 
 #[cfg(test)]

@@ -15,12 +15,13 @@ use plimsoll_report::chart::PlotFile;
 use plimsoll_report::{Format, Look};
 
 /// The experiments in the order of the help.
-pub(crate) const EXPERIMENTS: [Entry; 5] = [
+pub(crate) const EXPERIMENTS: [Entry; 6] = [
     entry::<plimsoll_experiments::sweep::Sweep>(),
     entry::<plimsoll_experiments::yields::Yield>(),
     entry::<plimsoll_experiments::copies::CopiesOfCommand>(),
     entry::<plimsoll_experiments::lateness::WakeUps>(),
     entry::<plimsoll_experiments::rig::Rig>(),
+    entry::<plimsoll_experiments::wake::Wake>(),
 ];
 
 type Report = fn(&Record, &[Goal], Format, Look, &Output) -> Result<String, Failure>;

@@ -44,7 +44,7 @@ const FOR_TESTS: [(&str, &str); 3] = [
 ];
 
 /// Folders of `experiments`, and which other of them each may name.
-const EXPERIMENTS: [(&str, &[&str]); 7] = [
+const EXPERIMENTS: [(&str, &[&str]); 8] = [
     ("sweep", &[]),
     ("copies", &[]),
     ("yields", &[]),
@@ -52,6 +52,7 @@ const EXPERIMENTS: [(&str, &[&str]); 7] = [
     ("selftest", &["sweep"]),
     ("lateness", &[]),
     ("rig", &[]),
+    ("wake", &[]),
 ];
 
 /// Folders of `report` that are of one experiment or command each. None names

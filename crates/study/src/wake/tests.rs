@@ -27,7 +27,7 @@ fn a_quantile_is_that_of_passes_with_enough_wake_ups() {
     let p99 = |passes: [Option<&Histogram>; 3]| Figure::quantile_us(&passes, 0.99, &draws);
     assert_eq!(p99([Some(&short), None, Some(&short)]), None);
     let alone = p99([Some(&short), Some(&long), None]).unwrap().estimate();
-    assert!((alone.value / 10.0 - 1.0).abs() < 1e-3, "{alone:?}");
+    assert!((alone.value / 10.0 - 1.0).abs() < 0.01, "{alone:?}");
     assert_eq!(alone.interval(), None, "of one pass");
 }
 

@@ -1,0 +1,117 @@
+//! The findings as a document.
+
+use super::findings::{Because, PolicyFinding, WakeFindings};
+use super::plan::WakePlan;
+use super::{Wake, charts, tables};
+use crate::experiment::ReportOf;
+use plimsoll_model::{Estimate, IdlePolicy};
+use plimsoll_report::{Document, Ink, Role, Sentence, estimate, estimate_us};
+
+pub(super) fn document<'a>(report: &'a ReportOf<'a, Wake>) -> Document<'a> {
+    let (plan, found) = (report.plan, report.findings);
+    let mut out = Document::of_run(report, 1, "policies and gaps");
+    out.charts(charts::all(found));
+    tables::add(&mut out, found);
+    answers(&mut out, found);
+    out.say(Role::Doubt, doubts(plan, found));
+    out.say(Role::Note, notes(plan, found));
+    out
+}
+
+fn answers(out: &mut Document<'_>, found: &WakeFindings) {
+    let why = found.recommended.why.clone();
+    match (found.recommended.policy, found.recommended.because) {
+        (Some(policy), _) => out.answer(Ink::Green, format!("Recommended: {policy}. {why}")),
+        (None, Because::Inconclusive) => out.answer(Ink::Red, format!("Inconclusive. {why}")),
+        (None, _) => out.answer(Ink::Yellow, why),
+    }
+    let others = found.policies.iter().filter(|row| !row.policy.is_as_is());
+    let texts = others.filter_map(saved).map(|text| Ink::Plain.says(text));
+    out.say(Role::Answer, texts);
+}
+
+fn saved(row: &PolicyFinding) -> Option<String> {
+    let (p99, saved) = (row.p99_us?, row.p99_saved_us?);
+    let burn = match row.extra_burn_pct {
+        Some(burn) => format!("{} % of all CPU time more", estimate(Some(burn), 1)),
+        None => "an unknown burn".to_owned(),
+    };
+    let verdict = match row.differs {
+        Some(true) => "",
+        Some(false) => "; not significantly different from as-is",
+        None => "; too few passes for an interval",
+    };
+    Some(format!(
+        "{}: mean p99 {}, {} us less than as it is, for {burn}{verdict}.",
+        row.policy,
+        estimate_us(Some(p99)),
+        estimate(Some(saved), 1),
+    ))
+}
+
+fn doubts(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
+    let mut texts: Vec<String> = found.left_out.clone();
+    if let Some(noise) = found.noise.p99_us {
+        texts.push(format!(
+            "Noise floor (A/A): the mean p99 of two equal visits differs by {} us.",
+            estimate(Some(noise), 1)
+        ));
+    }
+    let empty = found.wakeups.iter().filter(|row| row.trials == 0).count();
+    if empty > 0 {
+        texts.push(format!(
+            "{empty} of {} kinds of wake-ups have no valid trial; they are left out of the means of all policies.",
+            found.wakeups.len()
+        ));
+    }
+    let is_shown = |e: Option<Estimate>| e.is_some_and(|e| e.interval().is_some());
+    if plan.run.passes < 3 || !found.policies.iter().any(|row| is_shown(row.p99_us)) {
+        texts.push("Fewer than 3 valid passes: means have no interval.".to_owned());
+    }
+    let yellow = texts.into_iter().map(|text| Ink::Yellow.says(text));
+    yellow.collect()
+}
+
+fn notes(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
+    let mut texts = vec![
+        "Latency runs from the intended time of a wake-up until the thread runs. Burn is CPU time of waker, woken thread and spinners, and idle time spent polling, of the time of all CPUs; other tasks are left out.".to_owned(),
+    ];
+    for row in &found.policies {
+        let Some(means) = &row.means else { continue };
+        let what = match row.policy {
+            IdlePolicy::Gate | IdlePolicy::Spinner => "the woken thread's core is kept awake",
+            _ => "CPUs are kept awake",
+        };
+        texts.push(format!("{}: {what} by {means}.", row.policy));
+    }
+    for state in &found.states {
+        let measured = match (state.measured_exit_us, &state.absent) {
+            (Some(us), _) => format!("{} us measured", estimate(Some(us), 1)),
+            (None, Some(why)) => format!("not measured: {why}"),
+            (None, None) => "not measured".to_owned(),
+        };
+        texts.push(format!(
+            "Idle state {}: {} us advertised exit latency, {measured}.",
+            state.name, state.advertised_exit_us
+        ));
+    }
+    let mut absent: Vec<String> = Vec::new();
+    for row in &found.policies {
+        absent.extend(row.power_absent.iter().map(|why| format!("Power: absent, {why}.")));
+        let clock = row.clock_absent.iter();
+        absent.extend(clock.map(|why| format!("Lost turbo: absent, {why}.")));
+    }
+    absent.push(format!("Parts of a wake-up: absent, {}.", found.split.absent));
+    absent.dedup();
+    absent.sort();
+    absent.dedup();
+    texts.extend(absent);
+    if plan.limit.is_none() {
+        texts.push(
+            "CPUs that are kept awake poll (limit n/a); --limit permits shallow idle states."
+                .to_owned(),
+        );
+    }
+    let plain = texts.into_iter().map(|text| Ink::Plain.says(text));
+    plain.collect()
+}

@@ -1,0 +1,132 @@
+//! The runner: a trial wakes a thread under one policy.
+
+use super::outcome::{StateUse, WakeOutcome, WakeSetting, WakeTrial};
+use super::plan::WakePlan;
+use super::policy::{Policy, WakeSite};
+use crate::experiment::Machine;
+use plimsoll_engine::{Observer, RunError, Runner, ServiceTarget, TrialSensors, measure};
+use plimsoll_host::Root;
+use plimsoll_host::idle::{IdleState, idle_states};
+use plimsoll_load::wakeups::{Pair, PairSpec};
+use plimsoll_model::{CpuId, CpuSet, TrialSpec};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long a policy holds before it is measured.
+const SETTLING: Duration = Duration::from_millis(20);
+
+pub(super) struct WakeRunner<'a> {
+    plan: &'a WakePlan,
+    site: WakeSite,
+    machine: &'a Machine,
+    sensors: TrialSensors,
+}
+
+impl<'a> WakeRunner<'a> {
+    pub(super) fn new(plan: &'a WakePlan, site: WakeSite, machine: &'a Machine) -> Self {
+        let cpus = plan.run.cpus.service.clone();
+        let root = machine.root.clone();
+        WakeRunner {
+            plan,
+            site,
+            machine,
+            sensors: TrialSensors::new(root, cpus, ServiceTarget::OwnThreads),
+        }
+    }
+}
+
+impl Runner<WakeSetting, WakeOutcome> for WakeRunner<'_> {
+    fn run(
+        &mut self,
+        spec: &TrialSpec<WakeSetting>,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Option<WakeTrial>, RunError> {
+        let WakeSetting { policy, wakes } = &spec.setting;
+        let no_cpus = || RunError::Stuck("the plan has no CPUs for a trial".to_owned());
+        let placed = self.plan.placed(wakes.placement).ok_or_else(no_cpus)?;
+        let wakee = placed.wakee_cpu;
+        let mut held = Policy::apply(*policy, (self.plan, &self.site), self.machine, wakee)?;
+        let pair = Pair::start(&PairSpec {
+            wait: wakes.wait,
+            waker: placed.waker_cpu,
+            wakee,
+            gap: wakes.gap,
+            arrivals: wakes.arrivals(),
+            seed: spec.seed,
+        })?;
+        std::thread::sleep(SETTLING);
+        let threads = pair.thread_ids();
+        let (root, cpus) = (&self.machine.root, &self.plan.run.cpus.service);
+        let bounds = &self.plan.run.bounds;
+        let sensors = (&self.sensors, threads.as_slice());
+        measure(bounds, sensors, spec, observer, |trial: &mut WakeTrial| {
+            let before = Counters::read(root, cpus)?;
+            let Some(woken) = pair.run(spec.window, stop)? else {
+                return Ok(false);
+            };
+            let after = Counters::read(root, cpus)?;
+            let count = woken.latency.count();
+            (trial.work.intended, trial.work.sent, trial.work.completed) = (count, count, count);
+            trial.work.latency = woken.latency;
+            trial.work.slip = woken.slip;
+            trial.outcome = WakeOutcome {
+                wakee_cpu: wakee,
+                waker_cpu: placed.waker_cpu,
+                slept: woken.slept,
+                means: held.means(),
+                not_kept: held.lost()?,
+                own_cpu: after.own_cpu.saturating_sub(before.own_cpu),
+                polled: after.polled_since(&before),
+                states: after.states_since(&before, wakee),
+            };
+            Ok(true)
+        })
+    }
+}
+
+/// CPU time of this process, and the idle states of all CPUs.
+struct Counters {
+    own_cpu: Duration,
+    states: BTreeMap<CpuId, Vec<IdleState>>,
+}
+
+impl Counters {
+    fn read(root: &Root, cpus: &CpuSet) -> Result<Counters, RunError> {
+        let states = cpus.iter().map(|cpu| Ok((cpu, idle_states(root, cpu)?)));
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        Ok(Counters {
+            states: states.collect::<Result<_, RunError>>()?,
+            own_cpu: Duration::new(
+                time.tv_sec.unsigned_abs(),
+                u32::try_from(time.tv_nsec).unwrap_or(0),
+            ),
+        })
+    }
+
+    fn states_since(&self, before: &Counters, cpu: CpuId) -> Vec<StateUse> {
+        let states = self.states.get(&cpu).into_iter().flatten();
+        let of = |state: &IdleState| {
+            let then = before.states.get(&cpu)?;
+            let then = then.iter().find(|then| then.index == state.index)?;
+            Some(StateUse {
+                name: state.name.clone(),
+                advertised_exit: state.latency,
+                entered: state.usage.saturating_sub(then.usage),
+                time: state.time.saturating_sub(then.time),
+            })
+        };
+        states.filter_map(of).collect()
+    }
+
+    /// Time in states that take no time to leave, over all CPUs; `None` without any state.
+    fn polled_since(&self, before: &Counters) -> Option<Duration> {
+        let cpus = self.states.keys();
+        let all = cpus.flat_map(|cpu| self.states_since(before, *cpu));
+        let all: Vec<StateUse> = all.collect();
+        let polls = all.iter().filter(|state| state.advertised_exit.is_zero());
+        (!all.is_empty()).then(|| polls.map(|state| state.time).sum())
+    }
+}

@@ -1,0 +1,82 @@
+//! The tables. Pure.
+
+use super::findings::{PolicyFinding, StateFinding, WakeFindings, WakeupFinding};
+use plimsoll_model::{Arrivals, Estimate};
+use plimsoll_report::{Column, Document, Table};
+
+pub(super) fn add(out: &mut Document<'_>, found: &WakeFindings) {
+    out.table(Table::of(wakeups(&found.wakeups)).on_page("wakeups"));
+    out.table(Table::of(policies(&found.policies)).on_page("policies"));
+    if !found.states.is_empty() {
+        out.table(Table::of(states(&found.states)).on_page("states"));
+    }
+}
+
+/// A column of text.
+fn words<T>(
+    name: &'static str,
+    unit: &'static str,
+    rank: u8,
+    rows: &[T],
+    of: impl Fn(&T) -> String,
+) -> Column {
+    Column::new(name, unit, rank, rows.iter().map(of))
+}
+
+fn wakeups(rows: &[WakeupFinding]) -> Vec<Column> {
+    let times = |name, rank, of: fn(&WakeupFinding) -> Option<Estimate>| {
+        Column::times_us(name, rank, rows.iter().map(of))
+    };
+    let asleep = |row: &WakeupFinding| match row.asleep_pct {
+        Some(pct) => format!("{pct:.0}"),
+        None => "-".to_owned(),
+    };
+    vec![
+        words("policy", "", 0, rows, |r| r.policy.to_string()),
+        words("wait", "", 0, rows, |r| r.wait.to_string()),
+        words("waker", "", 0, rows, |r| r.placement.to_string()),
+        words("gap", "us", 0, rows, |r| r.gap_us.to_string()),
+        words("arrivals", "", 0, rows, |r| match r.arrivals {
+            Arrivals::Constant => "constant".to_owned(),
+            Arrivals::Poisson => "Poisson".to_owned(),
+        }),
+        times("p50", 0, |r| r.latency_us.p50),
+        times("p90", 3, |r| r.latency_us.p90),
+        times("p99", 0, |r| r.latency_us.p99),
+        times("p99.9", 2, |r| r.latency_us.p999),
+        times("max", 4, |r| r.latency_us.max),
+        words("asleep", "%", 5, rows, asleep),
+        words("trials", "", 1, rows, |r| r.trials.to_string()),
+    ]
+}
+
+fn policies(rows: &[PolicyFinding]) -> Vec<Column> {
+    let of = |name, unit, rank, of: fn(&PolicyFinding) -> Option<Estimate>| {
+        Column::estimates_of(name, unit, (rank, 1), rows.iter().map(of))
+    };
+    vec![
+        words("policy", "", 0, rows, |r| r.policy.to_string()),
+        of("burn", "%", 0, |r| r.burn_pct),
+        of("extra", "%", 1, |r| r.extra_burn_pct),
+        of("power", "W", 2, |r| r.power_w),
+        of("mean p99", "us", 0, |r| r.p99_us),
+        of("highest", "us", 4, |r| r.highest_p99_us),
+        of("saved", "us", 0, |r| r.p99_saved_us),
+        of("per burn", "us/%", 0, |r| r.p99_us_per_burn_pct),
+        of("per watt", "us/W", 2, |r| r.p99_us_per_watt),
+        of("clock lost", "%", 2, |r| r.clock_loss_pct),
+        words("trials", "", 5, rows, |r| r.trials.to_string()),
+    ]
+}
+
+fn states(rows: &[StateFinding]) -> Vec<Column> {
+    let measured = rows.iter().map(|r| r.measured_exit_us);
+    vec![
+        words("idle state", "", 0, rows, |r| r.name.clone()),
+        words("advertised", "us", 0, rows, |r| {
+            r.advertised_exit_us.to_string()
+        }),
+        Column::estimates_of("measured", "us", (0, 1), measured),
+        words("entered", "", 1, rows, |r| r.entered.to_string()),
+    ]
+}
