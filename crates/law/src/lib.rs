@@ -10,6 +10,9 @@
 //! (state, sample) -> (state, action, reason)
 //! ```
 //!
+//! A law of another kind decides which CPUs to keep out of deep idle states for
+//! latency-sensitive tasks ([`KeepAwake`]).
+//!
 //! The crate holds our law ([`Plimsoll`]), two laws to compare it with
 //! ([`ResctlDemo`], [`Koordinator`]), and the log from which decisions are
 //! replayed ([`Entry`], [`replay`]). It must not do I/O, read a clock or use
@@ -40,6 +43,7 @@
 //! # Ok::<(), plimsoll_law::HeadroomError>(())
 //! ```
 
+mod awake;
 mod headroom;
 mod koordinator;
 mod law;
@@ -52,6 +56,10 @@ mod sample;
 mod testing;
 mod view;
 
+pub use awake::{
+    AwakeDecision, AwakeDifference, AwakeEntry, AwakeSample, AwakeState, Change, CoreState,
+    HoldRule, IdleLimit, KeepAwake, Price, StateLatency, TaskCpus, Why, replay_awake, snap,
+};
 pub use headroom::{Headroom, HeadroomError};
 pub use koordinator::{Koordinator, KoordinatorState};
 pub use law::{Action, Decision, Law, State};
