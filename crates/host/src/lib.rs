@@ -42,6 +42,7 @@ mod fake_tree;
 mod frequency;
 pub mod idle;
 mod interrupts;
+mod last_cpu;
 mod node_metrics;
 mod pressure;
 mod process;
@@ -62,6 +63,7 @@ mod virtualisation;
 pub use cgroup::{Cgroups, OwnGroup, OwnGroups, cpu_quota, own_cpu_quota};
 pub use error::{HostError, Malformed};
 pub use interrupts::interrupt_time;
+pub use last_cpu::{Family, TaskCpuReader, TaskOnCpu, processes_named, processes_of_unit};
 pub use node_metrics::{NodeMetrics, NodeMetricsError};
 pub use pressure::pressure;
 pub use process::{
