@@ -25,12 +25,22 @@ pub struct Machine {
     pub journals: Journals,
     journal: OnceLock<Journal>,
     opened: Box<dyn Fn(&Journal)>,
+    /// This program as other processes.
+    pub helpers: Helpers,
+}
+
+/// This program as helper processes.
+#[derive(Debug, Clone)]
+pub struct Helpers {
     /// The gate that becomes a command once it is restricted.
     pub gate: Gate,
     /// The program and its arguments that become a job of hashing; the number
     /// of threads is added. It counts on its standard output
     /// ([`plimsoll_load::hash::burn`]) and ends when its standard input does.
     pub burner: Vec<OsString>,
+    /// The program and its arguments that become the process of a scheduler under test
+    /// ([`crate::rig::serve_scheduler`]).
+    pub scheduler: Vec<OsString>,
 }
 
 impl Machine {
@@ -39,7 +49,7 @@ impl Machine {
     pub fn new(
         root: Root,
         journals: Journals,
-        (burner, gate): (Vec<OsString>, Gate),
+        helpers: Helpers,
         opened: impl Fn(&Journal) + 'static,
     ) -> Machine {
         Machine {
@@ -47,8 +57,7 @@ impl Machine {
             journals,
             journal: OnceLock::new(),
             opened: Box::new(opened),
-            gate,
-            burner,
+            helpers,
         }
     }
 

@@ -24,4 +24,6 @@ extern crate self as plimsoll_experiments;
 #[path = "../tests/simulated/mod.rs"]
 mod simulated;
 
-pub use experiment::{Experiment, HelpPage, LoadLine, Machine, Prepared, ReportOf, Stage, TrialOf};
+pub use experiment::{
+    Experiment, HelpPage, Helpers, LoadLine, Machine, Prepared, ReportOf, Stage, TrialOf,
+};

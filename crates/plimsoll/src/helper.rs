@@ -1,9 +1,11 @@
-//! This program as a helper process of `plimsoll side` and `plimsoll yield`; users
-//! never start it so. `/proc/.../exe` is this very program, even where another has
+//! This program as a helper process of `plimsoll side`, `plimsoll yield` and `plimsoll
+//! rig`; users never start it so. `/proc/.../exe` is this very program, even where another has
 //! been installed in its place since.
 
 use crate::note::note;
 use plimsoll_control::{Gate, NotPassed, pass_gate};
+use plimsoll_experiments::Helpers;
+use plimsoll_experiments::rig::serve_scheduler;
 use plimsoll_load::hash::burn::burn;
 use plimsoll_load::open_files;
 use std::ffi::OsString;
@@ -16,6 +18,16 @@ const GATE: &str = "--start-held";
 const UNCHANGED: &str = "-";
 /// The first argument of the job that hashes blocks.
 const BURNER: &str = "--burn-blocks";
+/// The first argument of the process of a scheduler under test.
+const SCHEDULER: &str = "--serve-scheduler";
+
+pub(crate) fn all() -> Helpers {
+    Helpers {
+        gate: gate(),
+        burner: this_program_as(BURNER),
+        scheduler: this_program_as(SCHEDULER),
+    }
+}
 
 /// The gate: becomes a command once it is restricted, with the limit on open files that
 /// it would have without us.
@@ -24,10 +36,9 @@ pub(crate) fn gate() -> Gate {
     Gate::new("/proc/self/exe", [GATE.into(), soft.into()])
 }
 
-/// The command that hashes blocks; the number of threads is added.
-pub(crate) fn burner() -> Vec<OsString> {
+fn this_program_as(helper: &str) -> Vec<OsString> {
     let program = format!("/proc/{}/exe", std::process::id());
-    vec![program.into(), BURNER.into()]
+    vec![program.into(), helper.into()]
 }
 
 /// Runs as a helper if the arguments ask for one.
@@ -37,6 +48,7 @@ pub(crate) fn run_if_asked() -> Option<ExitCode> {
     match first.to_str()? {
         GATE => Some(run_gate(args)),
         BURNER => Some(run_burner(args)),
+        SCHEDULER => Some(run_scheduler()),
         _ => None,
     }
 }
@@ -64,4 +76,16 @@ fn run_burner(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         _ => false,
     };
     ExitCode::from(u8::from(!done))
+}
+
+/// Does a task for the rig, which kills this process when it is done.
+fn run_scheduler() -> ExitCode {
+    match serve_scheduler() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let why = "only Plimsoll itself starts this; use plimsoll rig";
+            note(&format!("plimsoll: {error}: {why}"));
+            ExitCode::from(2)
+        }
+    }
 }

@@ -1,8 +1,8 @@
-//! One run of a graph on a scheduler, which ends also if the scheduler does not.
+//! Calls of a scheduler, which end also if the scheduler does not.
 //!
-//! The scheduler is called on a thread of its own, which owns it. If the run does not
-//! end, that thread is left behind with the scheduler: it cannot be ended from
-//! outside, and joining it could last for ever. The process can still exit.
+//! It is called on a thread of its own, which owns it. If the call does not end, that
+//! thread is left behind with the scheduler: it cannot be ended from outside, and
+//! joining it could last for ever. The process can still be killed.
 
 use crate::job_run::JobRun;
 use crate::proof::Proof;
@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// The longest time without progress that [`execute()`] takes for a run that goes on.
-/// No job may last longer than this.
+/// No job may last longer than this, nor may a start or a stop.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often progress and stop are looked at. Few enough that they cost nothing.
@@ -30,6 +30,11 @@ pub enum ExecuteError {
     Stalled {
         ended: u64,
         count: u64,
+        patience: Duration,
+    },
+    #[error("its {call} did not return within {} s", .patience.as_secs_f64())]
+    Hung {
+        call: &'static str,
         patience: Duration,
     },
     #[error("it panicked: {0}")]
@@ -78,6 +83,20 @@ pub fn execute_within(
     jobs: &Arc<JobRun>,
     stop: &AtomicBool,
 ) -> Result<Executed, ExecuteError> {
+    let mut goes_on = || !stop.load(Ordering::Relaxed);
+    execute_while(&mut goes_on, patience, scheduler, jobs)
+}
+
+/// [`execute_within`] for as long as `goes_on`, which is asked some 20 times a second.
+///
+/// # Errors
+/// As [`execute()`].
+pub fn execute_while(
+    goes_on: &mut dyn FnMut() -> bool,
+    patience: Duration,
+    scheduler: Box<dyn Scheduler>,
+    jobs: &Arc<JobRun>,
+) -> Result<Executed, ExecuteError> {
     let (done, result) = channel();
     let own = Arc::clone(jobs);
     std::thread::Builder::new()
@@ -85,7 +104,44 @@ pub fn execute_within(
         .spawn(move || call(scheduler, &own, &done))
         .map_err(ExecuteError::Spawn)?;
     let pause = Duration::from_nanos(jobs.longest_pause_ns());
-    wait(&result, patience.saturating_add(pause), jobs, stop)
+    wait(&result, patience.saturating_add(pause), jobs, goes_on)
+}
+
+/// Starts or ends a scheduler, as `call` does, for as long as `goes_on`. `name` is that
+/// of the call, for the error.
+///
+/// # Errors
+/// It has not returned after `patience`, or panicked.
+pub fn call_within<T: Send + 'static>(
+    goes_on: &mut dyn FnMut() -> bool,
+    patience: Duration,
+    name: &'static str,
+    call: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ExecuteError> {
+    let (done, result) = channel();
+    let caught = move || {
+        let _ = done.send(catch_unwind(AssertUnwindSafe(call)));
+    };
+    std::thread::Builder::new()
+        .name(format!("scheduler-{name}"))
+        .spawn(caught)
+        .map_err(ExecuteError::Spawn)?;
+    let began = Instant::now();
+    loop {
+        // The thread always answers.
+        if let Ok(answer) = result.recv_timeout(LOOK_EVERY.min(patience)) {
+            return answer.map_err(|e| ExecuteError::Panicked(panic_message(e.as_ref())));
+        }
+        if !goes_on() {
+            return Err(ExecuteError::Stopped);
+        }
+        if began.elapsed() >= patience {
+            return Err(ExecuteError::Hung {
+                call: name,
+                patience,
+            });
+        }
+    }
 }
 
 type Answer = Result<Executed, ExecuteError>;
@@ -121,7 +177,12 @@ fn call(mut scheduler: Box<dyn Scheduler>, jobs: &Arc<JobRun>, done: &Sender<Ans
     let _ = catch_unwind(AssertUnwindSafe(|| drop(scheduler)));
 }
 
-fn wait(result: &Receiver<Answer>, patience: Duration, jobs: &JobRun, stop: &AtomicBool) -> Answer {
+fn wait(
+    result: &Receiver<Answer>,
+    patience: Duration,
+    jobs: &JobRun,
+    goes_on: &mut dyn FnMut() -> bool,
+) -> Answer {
     let mut progress = Progress::new();
     loop {
         match result.recv_timeout(LOOK_EVERY.min(patience)) {
@@ -132,7 +193,7 @@ fn wait(result: &Receiver<Answer>, patience: Duration, jobs: &JobRun, stop: &Ato
                 return Err(ExecuteError::Panicked("the check of the run failed".into()));
             }
         }
-        if stop.load(Ordering::Relaxed) {
+        if !goes_on() {
             return Err(ExecuteError::Stopped);
         }
         if let Some(ended) = progress.stalled(jobs, patience) {

@@ -34,6 +34,7 @@ mod calibrate;
 mod central_queue;
 mod choice;
 mod execute;
+mod fingerprint;
 mod job_run;
 mod job_threads;
 mod kernels;
@@ -48,10 +49,13 @@ mod trace;
 
 pub use calibrate::{Neighbours, calibrate};
 pub use choice::{Choice, SchedulerError, start, start_accounted};
-pub use execute::{ExecuteError, Executed, PATIENCE, execute, execute_within};
+pub use execute::{
+    ExecuteError, Executed, PATIENCE, call_within, execute, execute_while, execute_within,
+};
+pub use fingerprint::fingerprint;
 pub use job_run::{JobRun, JobTime, NodeWork};
 pub use kernels::{BLOCK_BYTES, Calibration, Kernel, Work};
-pub use plimsoll_plugin::{Account, Scheduler};
+pub use plimsoll_plugin::{Account, LoadError, Scheduler};
 pub use proof::{Proof, Violation};
 pub use timeline::{Step, Timeline, inflations};
 pub use trace::{Trace, WorkerEvent, WorkerEventKind, write_trace};

@@ -40,7 +40,7 @@ impl Experiment for Rig {
 
     fn prepare(args: &RigArgs, machine: &Machine) -> Result<Prepared<RigPlan, RigSite>, RunError> {
         let plan = prepare::plan(args, machine)?;
-        prepare::check(&plan)?;
+        prepare::check(&plan, machine)?;
         if let Some(path) = &args.save_graph {
             prepare::save_graph(&plan, path)?;
         }
@@ -50,9 +50,10 @@ impl Experiment for Rig {
     fn reopen(
         args: &RigArgs,
         plan: RigPlan,
-        _machine: &Machine,
+        machine: &Machine,
     ) -> Result<Prepared<RigPlan, RigSite>, RunError> {
-        prepare::check(&plan)?;
+        prepare::refuse_changed_libraries(&plan)?;
+        prepare::check(&plan, machine)?;
         Ok(Prepared::new(plan, prepare::site(args)))
     }
 
@@ -81,7 +82,7 @@ impl Experiment for Rig {
         site: &RigSite,
         machine: &'a Machine,
     ) -> Result<Box<dyn Runner<RigSetting, RigOutcome> + 'a>, RunError> {
-        Ok(Box::new(RigRunner::start(plan, site, machine)?))
+        Ok(Box::new(RigRunner::new(plan, site, machine)?))
     }
 
     fn stages(plan: &RigPlan) -> Vec<Stage> {

@@ -26,3 +26,4 @@ pub use experiment::Rig;
 pub use findings::RigFindings;
 pub use outcome::Part;
 pub use plan::{GraphPlan, RigPlan};
+pub use runner::serve_scheduler;

@@ -132,10 +132,10 @@ pub struct RigOutcome {
     pub failure: Option<String>,
     /// Of the last timed run.
     pub concurrency: Option<ConcurrencyCurve>,
-    /// CPU time of this process while the scheduler was idle.
+    /// CPU time of its process while the scheduler was idle.
     #[serde(default)]
     pub idle_cpu_ns: Option<u64>,
-    /// Resident memory of this process before and after the runs.
+    /// Resident memory of its process before and after the runs.
     #[serde(default)]
     pub memory_bytes: Option<(u64, u64)>,
 }

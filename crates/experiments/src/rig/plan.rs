@@ -8,6 +8,7 @@ use plimsoll_engine::{Next, Planner, Progress};
 use plimsoll_model::{Phase, RunPlan, TrialSpec, human_duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The plan of a run.
@@ -17,6 +18,9 @@ pub struct RigPlan {
     pub parts: Vec<Part>,
     /// The schedulers under test: names, or paths of plug-ins.
     pub schedulers: Vec<String>,
+    /// The SHA-1 of each plug-in, by its path as above.
+    #[serde(default)]
+    pub library_sha1: BTreeMap<String, String>,
     /// What a job does.
     pub kernel: String,
     /// The lengths of the jobs of peaks.

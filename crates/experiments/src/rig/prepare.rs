@@ -5,10 +5,12 @@ use super::experiment::RigSite;
 use super::graphs::Planned;
 use super::outcome::Part;
 use super::plan::{GraphPlan, RigPlan};
+use super::runner::probe;
 use crate::experiment::Machine;
 use plimsoll_engine::RunError;
 use plimsoll_graph::{JobGraph, dot::Dot, svg};
-use plimsoll_schedulers::{Choice, Kernel, start};
+use plimsoll_schedulers::{Choice, Kernel, fingerprint};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -45,9 +47,11 @@ pub(super) fn plan(args: &RigArgs, machine: &Machine) -> Result<RigPlan, RunErro
     let mut run = args.run.plan(passes, window, 0, &machine.root)?;
     run.budget = BUDGET;
     let asked = args.graph.as_deref();
+    let schedulers = schedulers(&args.scheduler);
     Ok(RigPlan {
         parts,
-        schedulers: schedulers(&args.scheduler),
+        library_sha1: libraries(&schedulers)?,
+        schedulers,
         kernel: args.kernel.clone(),
         peak_grains: grains.peak,
         grains: grains.grain,
@@ -78,6 +82,34 @@ fn schedulers(asked: &[String]) -> Vec<String> {
     names
 }
 
+/// The plug-ins among these with what they contain.
+fn libraries(schedulers: &[String]) -> Result<BTreeMap<String, String>, RunError> {
+    let paths = schedulers.iter().filter(|name| name.contains('/'));
+    let of = |path: &String| Ok((path.clone(), sha1_of(path)?));
+    paths.map(of).collect()
+}
+
+fn sha1_of(path: &str) -> Result<String, RunError> {
+    fingerprint(Path::new(path)).map_err(|error| {
+        RunError::Usage(format!(
+            "--scheduler: cannot open {path}: {error}; give the path of a shared library"
+        ))
+    })
+}
+
+/// # Errors
+/// A plug-in is no longer what it was when the run was begun.
+pub(super) fn refuse_changed_libraries(plan: &RigPlan) -> Result<(), RunError> {
+    for (path, begun_with) in &plan.library_sha1 {
+        if sha1_of(path)? != *begun_with {
+            return Err(RunError::Usage(format!(
+                "--scheduler: {path} has changed since the run was begun, and its trials would be of two schedulers; restore it, or start a new run"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// A name as it is, or the text of a file.
 fn graph(name: &str) -> Result<GraphPlan, RunError> {
     let is_file = [".dot", ".gv"].iter().any(|ending| name.ends_with(ending));
@@ -106,7 +138,7 @@ fn text_of(file: &str) -> Result<String, RunError> {
 ///
 /// # Errors
 /// A scheduler, kernel or graph that does not exist, or a graph that is too large.
-pub(super) fn check(plan: &RigPlan) -> Result<(), RunError> {
+pub(super) fn check(plan: &RigPlan, machine: &Machine) -> Result<(), RunError> {
     let usage =
         |flag: &str, error: &dyn std::error::Error| RunError::Usage(format!("{flag}: {error}"));
     for name in &plan.schedulers {
@@ -114,8 +146,7 @@ pub(super) fn check(plan: &RigPlan) -> Result<(), RunError> {
         let choice = choice.map_err(|e| usage("--scheduler", &e))?;
         if matches!(choice, Choice::Library(_)) {
             // Before a record is made: only loading it shows whether it is a plug-in.
-            let started = start(&choice, &plan.run.cpus.service);
-            drop(started.map_err(|e| usage("--scheduler", &e))?);
+            probe(plan, name, &machine.helpers.scheduler)?;
         }
     }
     let kernel = plan.kernel.parse::<Kernel>();

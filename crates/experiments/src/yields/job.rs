@@ -110,7 +110,7 @@ impl<'a> SideJob<'a> {
             Job::Command(line) => Work::Command(Repeated::new(
                 &self.machine.root,
                 line,
-                &self.machine.gate,
+                &self.machine.helpers.gate,
                 &group,
             )),
         };
@@ -128,14 +128,14 @@ impl<'a> SideJob<'a> {
         let threads = self.side.cpus.len();
         let counts = Counts::new(threads)?;
         let file = counts.file().map_err(uncounted)?;
-        let Some((program, args)) = self.machine.burner.split_first() else {
+        let Some((program, args)) = self.machine.helpers.burner.split_first() else {
             return Err(RunError::Stuck(
                 "there is no program that hashes blocks; this is a defect of Plimsoll".to_owned(),
             ));
         };
         let mut args = args.to_vec();
         args.push(threads.to_string().into());
-        let child = lock(group).start(&self.machine.gate, program, &args, |command| {
+        let child = lock(group).start(&self.machine.helpers.gate, program, &args, |command| {
             command
                 .stdin(Stdio::piped())
                 .stdout(file)

@@ -68,6 +68,5 @@ fn machine(stop: &Stop) -> Machine {
     let stop = stop.clone();
     // A second signal ends at once, but first all that the run has started.
     let opened = move |journal: &Journal| stop.before_exit(journal.at_once());
-    let programs = (helper::burner(), helper::gate());
-    Machine::new(Root::machine(), Journals::usual(), programs, opened)
+    Machine::new(Root::machine(), Journals::usual(), helper::all(), opened)
 }

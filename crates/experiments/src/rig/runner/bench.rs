@@ -1,4 +1,4 @@
-//! The schedulers under test, started once, and a run on one of them.
+//! The scheduler under test of this process, and runs on it.
 
 use super::super::graphs::lateness;
 use super::super::outcome::{
@@ -6,17 +6,21 @@ use super::super::outcome::{
     TimedFigures,
 };
 use super::super::plan::RigPlan;
+use super::messages::{Answer, Doing};
+use super::serve::Link;
 use plimsoll_engine::RunError;
 use plimsoll_graph::{JobGraph, Schedule};
 use plimsoll_model::CpuSet;
 use plimsoll_schedulers::{
-    Account, Calibration, Choice, ExecuteError, JobRun, JobTime, Kernel, Neighbours, Scheduler,
-    SchedulerError, Timeline, Work, calibrate, execute, start, start_accounted,
+    Account, Calibration, Choice, ExecuteError, JobRun, JobTime, Kernel, LoadError, Neighbours,
+    PATIENCE, Scheduler, SchedulerError, Timeline, Work, calibrate, call_within, execute_while,
+    start, start_accounted,
 };
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
+
+/// How a scheduler is started.
+type How = fn(&Choice, &CpuSet) -> Result<Box<dyn Scheduler>, SchedulerError>;
 
 /// Points of the curve of concurrency over time that a trial keeps.
 const PARTS: usize = 100;
@@ -26,8 +30,6 @@ const ACCOUNTED: Duration = Duration::from_millis(100);
 
 /// Why the runs of a trial ended early.
 pub(super) enum Broken {
-    /// The user stopped the run.
-    Stopped,
     /// The scheduler broke its contract, in words.
     Contract(String),
     /// The run cannot go on.
@@ -41,28 +43,24 @@ impl From<RunError> for Broken {
 }
 
 /// A usage error of the flag `--scheduler` or `--kernel`, or the machine's.
-pub(super) fn refused(error: &SchedulerError) -> RunError {
+fn refused(error: &SchedulerError) -> RunError {
     RunError::Usage(error.to_string())
 }
 
-fn started(name: &str, cpus: &CpuSet) -> Result<Box<dyn Scheduler>, RunError> {
-    let choice: Choice = name.parse().map_err(|e| refused(&e))?;
-    start(&choice, cpus).map_err(|e| refused(&e))
-}
-
-/// The schedulers that still keep their contract, by name, and the work of jobs.
-pub(super) struct Bench {
-    schedulers: BTreeMap<String, Box<dyn Scheduler>>,
+/// The scheduler of this process, and the work of jobs.
+pub(super) struct Bench<'a> {
+    choice: Choice,
+    /// While it keeps its contract.
+    scheduler: Option<Box<dyn Scheduler>>,
     work: Arc<Work>,
     cpus: CpuSet,
     /// By which the rounds of jobs are chosen.
     calibration: Option<Calibration>,
-    /// A scheduler whose threads did not end.
-    left_behind: Option<String>,
+    pub(super) link: &'a mut Link,
 }
 
 /// What is run.
-pub(super) struct Task<'a> {
+pub(super) struct Job<'a> {
     pub(super) graph: &'a Arc<JobGraph>,
     pub(super) grain: Duration,
     pub(super) schedule: Option<&'a Schedule>,
@@ -70,34 +68,69 @@ pub(super) struct Task<'a> {
     pub(super) timed: bool,
 }
 
-impl Bench {
+impl<'a> Bench<'a> {
     /// # Errors
-    /// A scheduler or a kernel that does not exist or cannot be started.
-    pub(super) fn start(plan: &RigPlan) -> Result<Bench, RunError> {
-        let cpus = &plan.run.cpus.service;
-        let mut schedulers = BTreeMap::new();
-        for name in &plan.schedulers {
-            schedulers.insert(name.clone(), started(name, cpus)?);
-        }
+    /// There is no such scheduler or kernel.
+    pub(super) fn of(
+        plan: &RigPlan,
+        scheduler: &str,
+        link: &'a mut Link,
+    ) -> Result<Bench<'a>, RunError> {
+        let cpus = plan.run.cpus.service.clone();
         let kernel: Kernel = plan.kernel.parse().map_err(|e| refused(&e))?;
         Ok(Bench {
-            schedulers,
+            choice: scheduler.parse().map_err(|e| refused(&e))?,
+            scheduler: None,
             work: Arc::new(Work::new(kernel, cpus.len())),
-            cpus: cpus.clone(),
+            cpus,
             calibration: None,
-            left_behind: None,
+            link,
         })
     }
 
+    /// Starts the scheduler.
+    ///
     /// # Errors
-    /// Threads were left behind, which may take CPU time from whatever is measured next.
-    pub(super) fn check_alone(&self) -> Result<(), RunError> {
-        match &self.left_behind {
-            None => Ok(()),
-            Some(name) => Err(RunError::Stuck(format!(
-                "the threads of {name} do not end and would disturb the trials of others; these are made when the run is resumed"
-            ))),
-        }
+    /// It does not start, or there is none.
+    pub(super) fn start(&mut self) -> Result<(), Broken> {
+        self.link.say(&Answer::Doing(Doing::Starting));
+        let started = self.started(start)?.map_err(|error| match error {
+            SchedulerError::Library(LoadError::Start { why, .. }) => {
+                Broken::Contract(format!("it does not start: {why}"))
+            }
+            error => Broken::Rig(refused(&error)),
+        });
+        self.scheduler = Some(started?);
+        self.link.say(&Answer::Doing(Doing::Measuring));
+        Ok(())
+    }
+
+    /// Starts and ends it.
+    ///
+    /// # Errors
+    /// As [`Bench::start`]; it is a usage error that it says that it cannot start.
+    pub(super) fn probe(&mut self) -> Result<(), Broken> {
+        let started = self.started(start)?.map_err(|e| refused(&e))?;
+        self.scheduler = Some(started);
+        self.stop()
+    }
+
+    fn started(&mut self, how: How) -> Result<Result<Box<dyn Scheduler>, SchedulerError>, Broken> {
+        let (choice, cpus) = (self.choice.clone(), self.cpus.clone());
+        let start = move || how(&choice, &cpus);
+        let goes_on = &mut || self.link.goes_on();
+        call_within(goes_on, PATIENCE, "start", start).map_err(broken)
+    }
+
+    /// Ends the scheduler.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub(super) fn stop(&mut self) -> Result<(), Broken> {
+        self.link.say(&Answer::Doing(Doing::Stopping));
+        let scheduler = self.scheduler.take();
+        let goes_on = &mut || self.link.goes_on();
+        call_within(goes_on, PATIENCE, "stop", || drop(scheduler)).map_err(broken)
     }
 
     /// Measures how long a job of this length takes; the first calibration of a trial
@@ -121,99 +154,67 @@ impl Bench {
         })
     }
 
-    /// Runs a task for some time on a copy of the scheduler that keeps an account of its
+    /// Runs a job for some time on a copy of the scheduler that keeps an account of its
     /// workers' time, if it can: that reads the clock, so other figures come from runs without.
-    pub(super) fn account(
-        &mut self,
-        scheduler: &str,
-        task: &Task<'_>,
-        out: &mut RigOutcome,
-        stop: &AtomicBool,
-    ) -> Result<(), Broken> {
-        let choice: Choice = scheduler.parse().map_err(|e| refused(&e))?;
-        if !matches!(choice, Choice::Plimsoll) {
+    pub(super) fn account(&mut self, job: &Job<'_>, out: &mut RigOutcome) -> Result<(), Broken> {
+        if !matches!(self.choice, Choice::Plimsoll) {
             return Ok(());
         }
-        let accounted = start_accounted(&choice, &self.cpus).map_err(|e| refused(&e))?;
+        let accounted = self.started(start_accounted)?.map_err(|e| refused(&e))?;
         let Some(before) = sum(&accounted.accounts()) else {
             return Ok(());
         };
-        let plain = self.schedulers.insert(scheduler.to_owned(), accounted);
+        let plain = self.scheduler.replace(accounted);
         let mut apart = RigOutcome::default();
         let ends = Instant::now() + ACCOUNTED;
         let mut ran = Ok(());
         while ran.is_ok() && Instant::now() < ends {
-            ran = self.run(scheduler, task, &mut apart, stop).map(drop);
+            ran = self.run(job, &mut apart).map(drop);
         }
         out.proof.nodes_checked += apart.proof.nodes_checked;
         out.proof.violated += apart.proof.violated;
         ran?;
-        let accounted = self.schedulers.remove(scheduler);
+        let accounted = std::mem::replace(&mut self.scheduler, plain);
         let after = accounted.and_then(|own| sum(&own.accounts()));
         out.account = after.map(|after| after.since(&before));
-        if let Some(plain) = plain {
-            self.schedulers.insert(scheduler.to_owned(), plain);
-        }
         Ok(())
     }
 
-    /// Ends all schedulers but one, so that nothing but it is idle. Others are started
-    /// again when they run next.
-    ///
-    /// # Errors
-    /// It cannot be started.
-    pub(super) fn only(&mut self, scheduler: &str) -> Result<(), RunError> {
-        self.schedulers.retain(|name, _| name == scheduler);
-        self.start_one(scheduler)
-    }
-
-    /// Starts a scheduler if it does not run.
-    ///
-    /// # Errors
-    /// It cannot be started.
-    pub(super) fn start_one(&mut self, scheduler: &str) -> Result<(), RunError> {
-        if !self.schedulers.contains_key(scheduler) {
-            let started = started(scheduler, &self.cpus)?;
-            self.schedulers.insert(scheduler.to_owned(), started);
-        }
-        Ok(())
-    }
-
-    /// Runs a task and adds its figures and proof to the outcome of a trial; the times
-    /// of its jobs, if it was timed.
+    /// Runs a job and adds its figures and proof to the outcome of a trial; the times
+    /// of its nodes, if it was timed.
     pub(super) fn run(
         &mut self,
-        scheduler: &str,
-        task: &Task<'_>,
+        job: &Job<'_>,
         out: &mut RigOutcome,
-        stop: &AtomicBool,
     ) -> Result<Vec<JobTime>, Broken> {
-        let Some((taken, calibration)) = self.schedulers.remove(scheduler).zip(self.calibration)
-        else {
-            let why = format!("{scheduler} does not run; this is a defect of Plimsoll");
-            return Err(Broken::Rig(RunError::Stuck(why)));
+        let Some((taken, calibration)) = self.scheduler.take().zip(self.calibration) else {
+            let why = "the scheduler does not run; this is a defect of Plimsoll";
+            return Err(Broken::Rig(RunError::Stuck(why.to_owned())));
         };
-        let work = Arc::clone(&self.work).node_work(calibration, task.grain);
-        let releases = task.schedule.map(|s| s.releases().to_vec());
-        let jobs = JobRun::new(Arc::clone(task.graph), work, releases, task.timed);
+        let work = Arc::clone(&self.work).node_work(calibration, job.grain);
+        let releases = job.schedule.map(|s| s.releases().to_vec());
+        let jobs = JobRun::new(Arc::clone(job.graph), work, releases, job.timed);
         let jobs = Arc::new(jobs);
-        let ran = execute(taken, &jobs, stop).map_err(|error| {
-            if matches!(error, ExecuteError::Stalled { .. }) {
-                self.left_behind = Some(scheduler.to_owned());
+        let goes_on = &mut || self.link.goes_on();
+        let ran = execute_while(goes_on, PATIENCE, taken, &jobs).map_err(|error| {
+            if let ExecuteError::Violated(proof) = &error {
+                out.proof.nodes_checked += proof.nodes_checked;
+                out.proof.violated += proof.violated;
             }
-            broken(error, out)
+            broken(error)
         })?;
-        self.schedulers.insert(scheduler.to_owned(), ran.scheduler);
+        self.scheduler = Some(ran.scheduler);
+        self.link.goes_on();
         out.proof.nodes_checked += ran.proof.nodes_checked;
-        let graph = task.graph;
+        let graph = job.graph;
         let times = jobs.times();
         out.runs.push(RunFigures {
             jobs: graph.count(),
             weight: graph.nodes().map(|n| u64::from(graph.weight(n))).sum(),
-            grain_ns: task.grain.as_nanos() as u64,
+            grain_ns: job.grain.as_nanos() as u64,
             elapsed_ns: ran.elapsed.as_nanos() as u64,
             timed: None,
-            deadlines: task.schedule.map(|schedule| kept(schedule, &times)),
+            deadlines: job.schedule.map(|schedule| kept(schedule, &times)),
         });
         if let Some(timeline) = Timeline::of(&times, self.cpus.len())
             && let Some(run) = out.runs.last_mut()
@@ -241,16 +242,10 @@ fn sum(accounts: &[Account]) -> Option<AccountFigures> {
     })
 }
 
-/// What a failed run says of its scheduler.
-fn broken(error: ExecuteError, out: &mut RigOutcome) -> Broken {
+/// What a failed call says of its scheduler.
+fn broken(error: ExecuteError) -> Broken {
     match error {
-        ExecuteError::Stopped => Broken::Stopped,
         ExecuteError::Spawn(_) => Broken::Rig(RunError::Stuck(error.to_string())),
-        ExecuteError::Violated(ref proof) => {
-            out.proof.nodes_checked += proof.nodes_checked;
-            out.proof.violated += proof.violated;
-            Broken::Contract(error.to_string())
-        }
         error => Broken::Contract(error.to_string()),
     }
 }

@@ -1,14 +1,14 @@
 //! A trace of one run on each scheduler.
 
-use super::super::outcome::RigOutcome;
+use super::super::graphs::Planned;
 use super::super::plan::RigPlan;
-use super::bench::{Bench, Broken, Task};
+use super::messages::{Answer, Order, Task};
+use super::process::{Lost, Patience, SchedulerProcess, unasked};
 use plimsoll_engine::RunError;
-use plimsoll_graph::JobGraph;
 use plimsoll_schedulers::{JobTime, Trace, write_trace};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Runs the graph once on each scheduler, without start times, and writes what happened.
@@ -18,31 +18,25 @@ use std::sync::atomic::AtomicBool;
 /// The file cannot be written, or a scheduler cannot be started.
 pub(super) fn trace(
     plan: &RigPlan,
-    bench: &mut Bench,
-    graph: &Arc<JobGraph>,
+    program: &[OsString],
     file: File,
     stop: &AtomicBool,
 ) -> Result<(), RunError> {
-    let task = Task {
-        graph,
-        grain: plan.graph_grain,
-        schedule: None,
-        timed: true,
-    };
     let mut runs: Vec<(&str, Vec<JobTime>)> = Vec::new();
     for scheduler in &plan.schedulers {
-        match once(bench, scheduler, &task, stop) {
+        match once(plan, program, scheduler, stop) {
             Ok(times) => runs.push((scheduler, times)),
-            Err(Broken::Contract(_)) => {}
-            Err(Broken::Stopped) => return Ok(()),
-            Err(Broken::Rig(error)) => return Err(error),
+            Err(Lost::Broke(_)) => {}
+            Err(Lost::Stopped) => return Ok(()),
+            Err(Lost::Rig(error)) => return Err(error),
         }
     }
+    let planned = Planned::of(&plan.graph, plan).map_err(|e| RunError::Usage(e.to_string()))?;
     let traces: Vec<Trace<'_>> = runs
         .iter()
         .map(|(scheduler, times)| Trace {
             scheduler,
-            graph,
+            graph: planned.graph(),
             times,
             events: &[],
         })
@@ -53,12 +47,20 @@ pub(super) fn trace(
 }
 
 fn once(
-    bench: &mut Bench,
+    plan: &RigPlan,
+    program: &[OsString],
     scheduler: &str,
-    task: &Task<'_>,
     stop: &AtomicBool,
-) -> Result<Vec<JobTime>, Broken> {
-    bench.start_one(scheduler)?;
-    bench.calibrate(task.grain, true)?;
-    bench.run(scheduler, task, &mut RigOutcome::default(), stop)
+) -> Result<Vec<JobTime>, Lost> {
+    let order = Order {
+        plan: plan.clone(),
+        task: Task::Trace {
+            scheduler: scheduler.to_owned(),
+        },
+    };
+    let mut process = SchedulerProcess::prepared(program, &order, stop)?;
+    match process.carry_out(Patience::WhileAlive, stop)? {
+        Answer::Traced(times) => Ok(times.into_iter().map(JobTime::from).collect()),
+        other => Err(unasked(other)),
+    }
 }

@@ -8,7 +8,7 @@ use plimsoll_control::{Gate, Journals};
 use plimsoll_engine::{Next, Planner};
 use plimsoll_experiments::lateness::WakeUps;
 use plimsoll_experiments::sweep::Sweep;
-use plimsoll_experiments::{Experiment, Machine, TrialOf};
+use plimsoll_experiments::{Experiment, Helpers, Machine, TrialOf};
 use plimsoll_host::Root;
 use plimsoll_model::{HttpService, Plan, Trial, TrialSetting, Workload};
 use std::path::Path;
@@ -19,8 +19,12 @@ fn lateness_is_drawn_with_its_own_charts_and_words() {
     let command = <WakeUps as Experiment>::Args::augment_args(clap::Command::new("lateness"));
     let flags = ["lateness", "--sleeps", "100us,1ms", "--passes", "2"];
     let args = FromArgMatches::from_arg_matches(&command.get_matches_from(flags)).unwrap();
-    let programs = (vec![], Gate::new("gate", []));
-    let machine = Machine::new(Root::machine(), Journals::usual(), programs, |_| {});
+    let helpers = Helpers {
+        gate: Gate::new("gate", []),
+        burner: Vec::new(),
+        scheduler: Vec::new(),
+    };
+    let machine = Machine::new(Root::machine(), Journals::usual(), helpers, |_| {});
     let plan = WakeUps::prepare(&args, &machine).unwrap().plan;
     let planner = WakeUps::planner(&plan);
     let mut trials: Vec<TrialOf<WakeUps>> = Vec::new();

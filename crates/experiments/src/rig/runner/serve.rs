@@ -1,0 +1,186 @@
+//! The process of a scheduler: does one task and waits to be killed.
+//!
+//! A scheduler that calls `exit`, faults or hangs ends this process and not the run,
+//! and what it uses of CPU time and memory is that of this process. No thread that it
+//! leaves behind can disturb the next trial.
+
+use super::super::graphs::Planned;
+use super::super::outcome::{RigOutcome, RigSetting};
+use super::super::plan::RigPlan;
+use super::bench::{Bench, Broken, Job};
+use super::messages::{Answer, GO, Order, Ran, Task};
+use super::series::RunSeries;
+use plimsoll_engine::RunError;
+use plimsoll_model::TrialSpec;
+use rustix::process::{Signal, getpid, kill_process, set_parent_process_death_signal};
+use rustix::stdio::{dup2_stdin, dup2_stdout};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// How often the process says that it goes on.
+const ALIVE_EVERY: Duration = Duration::from_secs(1);
+
+/// Runs this process as that of a scheduler under test, with orders on standard input
+/// and answers on standard output. Does not return after an answer: at exit the
+/// functions of a library would run, which may hang.
+///
+/// # Errors
+/// Nobody gives an order that can be read: only Plimsoll itself starts this.
+pub fn serve_scheduler() -> io::Result<()> {
+    let mut link = Link::open()?;
+    let order: Order = serde_json::from_str(&link.line()?)?;
+    let answer = carry_out(&order, &mut link).unwrap_or_else(|broken| match broken {
+        Broken::Contract(why) => Answer::Broke(why),
+        Broken::Rig(RunError::Usage(why)) => Answer::Refused(why),
+        Broken::Rig(error) => Answer::Stuck(error.to_string()),
+    });
+    link.say(&answer);
+    while link.line().is_ok() {}
+    end_at_once();
+    Ok(())
+}
+
+fn end_at_once() {
+    let _ = kill_process(getpid(), Signal::KILL);
+}
+
+fn carry_out(order: &Order, link: &mut Link) -> Result<Answer, Broken> {
+    let plan = &order.plan;
+    let planned = planned(order)?;
+    let mut bench = Bench::of(plan, order.task.scheduler(), link)?;
+    bench.link.say(&Answer::Ready);
+    if !bench.link.line().is_ok_and(|line| line == GO) {
+        let why = "the rig does not let its process go on; this is a defect of Plimsoll";
+        return Err(RunError::Stuck(why.to_owned()).into());
+    }
+    match &order.task {
+        Task::Probe { .. } => {
+            bench.probe()?;
+            Ok(Answer::Probed)
+        }
+        Task::Trial(spec) => {
+            let outcome = measured(plan, spec, planned.as_ref(), &mut bench)?;
+            Ok(Answer::Measured(outcome))
+        }
+        Task::Trace { .. } => {
+            let graph = known(planned.as_ref())?.shared.clone();
+            let grain = plan.graph_grain;
+            bench.start()?;
+            bench.calibrate(grain, true)?;
+            let job = Job {
+                graph: &graph,
+                grain,
+                schedule: None,
+                timed: true,
+            };
+            let times = bench.run(&job, &mut RigOutcome::default())?;
+            bench.stop()?;
+            Ok(Answer::Traced(times.into_iter().map(Ran::from).collect()))
+        }
+    }
+}
+
+/// What a trial measures; how its scheduler broke its contract is a part of that.
+fn measured(
+    plan: &RigPlan,
+    spec: &TrialSpec<RigSetting>,
+    planned: Option<&Planned>,
+    bench: &mut Bench<'_>,
+) -> Result<RigOutcome, Broken> {
+    let mut out = RigOutcome::default();
+    let ended = bench.start().and_then(|()| {
+        let mut series = RunSeries {
+            plan,
+            bench,
+            planned,
+            spec,
+            out: &mut out,
+        };
+        series.run()
+    });
+    match ended.and_then(|()| bench.stop()) {
+        Ok(()) => Ok(out),
+        Err(Broken::Contract(why)) => {
+            out.failure = Some(why);
+            Ok(out)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The graph of a task that has one.
+fn planned(order: &Order) -> Result<Option<Planned>, RunError> {
+    let plan = &order.plan;
+    let graph = match &order.task {
+        Task::Trace { .. } => &plan.graph,
+        Task::Trial(spec) => match spec.setting {
+            RigSetting::Break { .. } => &plan.graph,
+            RigSetting::Steady { .. } => &plan.steady_graph,
+            _ => return Ok(None),
+        },
+        Task::Probe { .. } => return Ok(None),
+    };
+    let planned = Planned::of(graph, plan);
+    planned
+        .map(Some)
+        .map_err(|e| RunError::Usage(e.to_string()))
+}
+
+pub(super) fn known(planned: Option<&Planned>) -> Result<&Planned, RunError> {
+    let why = "the plan has no graph for this trial; this is a defect of Plimsoll";
+    planned.ok_or_else(|| RunError::Stuck(why.to_owned()))
+}
+
+/// The pipes to the rig.
+#[derive(Debug)]
+pub(super) struct Link {
+    orders: BufReader<File>,
+    answers: File,
+    said: Instant,
+}
+
+impl Link {
+    fn open() -> io::Result<Link> {
+        // The rig's own end, by whatever signal, is that of this process too.
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        let orders = io::stdin().as_fd().try_clone_to_owned()?;
+        let answers = io::stdout().as_fd().try_clone_to_owned()?;
+        // What a library reads and prints is not for the rig.
+        dup2_stdin(File::open("/dev/null")?)?;
+        dup2_stdout(io::stderr())?;
+        Ok(Link {
+            orders: BufReader::new(orders.into()),
+            answers: answers.into(),
+            said: Instant::now(),
+        })
+    }
+
+    /// The next line; an error if the rig has closed the pipe.
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        match self.orders.read_line(&mut line)? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(line),
+        }
+    }
+
+    /// Says something; if nobody is there to hear it, the process ends.
+    pub(super) fn say(&mut self, answer: &Answer) {
+        let said = serde_json::to_string(answer).map_err(io::Error::from);
+        let said = said.and_then(|text| self.answers.write_all(format!("{text}\n").as_bytes()));
+        if said.is_err() {
+            end_at_once();
+        }
+        self.said = Instant::now();
+    }
+
+    /// Says now and then that the process goes on, which it does.
+    pub(super) fn goes_on(&mut self) -> bool {
+        if self.said.elapsed() >= ALIVE_EVERY {
+            self.say(&Answer::Alive);
+        }
+        true
+    }
+}
