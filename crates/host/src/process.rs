@@ -152,7 +152,20 @@ pub fn own_ignored_signals(root: &Root) -> Result<u64, HostError> {
 /// say. It may lag by some pages a thread.
 pub fn own_resident_memory(root: &Root) -> Option<Bytes> {
     let text = root.text("/proc/self/status").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    kib_of(&text, "VmRSS:")
+}
+
+/// The memory that programs can still take without swapping (MemAvailable of
+/// /proc/meminfo, proc(5)); `None` if the kernel does not say. A limit of a cgroup may be
+/// lower.
+pub fn available_memory(root: &Root) -> Option<Bytes> {
+    let text = root.text("/proc/meminfo").ok()?;
+    kib_of(&text, "MemAvailable:")
+}
+
+/// The value of a line such as `VmRSS:   1234 kB`.
+fn kib_of(text: &str, name: &str) -> Option<Bytes> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(Bytes(kib * 1024))
 }
@@ -248,6 +261,8 @@ mod tests {
         let text = "VmHWM:\t   20000 kB\nVmRSS:\t    1234 kB\n";
         assert_eq!(of(text), Some(Bytes(1234 * 1024)));
         assert_eq!(of("VmHWM:\t   20000 kB\n"), None);
+        let tree = FakeTree::new().file("proc/meminfo", "MemAvailable:    3 kB\n");
+        assert_eq!(available_memory(tree.root()), Some(Bytes(3 * 1024)));
     }
 
     #[test]

@@ -24,9 +24,9 @@
 //! language implements `include/plimsoll_scheduler.h`; `examples/onetbb` in the
 //! repository is one in C++.
 //!
-//! A library that is loaded is code in this process. The proof of a run catches jobs
-//! that are lost, doubled, early or unknown. Nothing catches what such code writes
-//! where it must not.
+//! A library that is loaded is code in this process: the rig has a process for each
+//! trial. The proof of a run catches jobs that are lost, doubled, early or unknown.
+//! Nothing catches what such code writes where it must not.
 //!
 //! This crate holds all unsafe code of the workspace, in `export` and `load`.
 //! It must not schedule.

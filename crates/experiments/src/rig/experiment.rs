@@ -40,11 +40,12 @@ impl Experiment for Rig {
 
     fn prepare(args: &RigArgs, machine: &Machine) -> Result<Prepared<RigPlan, RigSite>, RunError> {
         let plan = prepare::plan(args, machine)?;
-        prepare::check(&plan, machine)?;
+        let notes = prepare::check(&plan, machine)?;
         if let Some(path) = &args.save_graph {
             prepare::save_graph(&plan, path)?;
         }
-        Ok(Prepared::new(plan, prepare::site(args)))
+        let prepared = Prepared::new(plan, prepare::site(args));
+        Ok(Prepared { notes, ..prepared })
     }
 
     fn reopen(
@@ -53,8 +54,9 @@ impl Experiment for Rig {
         machine: &Machine,
     ) -> Result<Prepared<RigPlan, RigSite>, RunError> {
         prepare::refuse_changed_libraries(&plan)?;
-        prepare::check(&plan, machine)?;
-        Ok(Prepared::new(plan, prepare::site(args)))
+        let notes = prepare::check(&plan, machine)?;
+        let prepared = Prepared::new(plan, prepare::site(args));
+        Ok(Prepared { notes, ..prepared })
     }
 
     fn run(plan: &RigPlan) -> &RunPlan {

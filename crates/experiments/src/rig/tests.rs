@@ -14,6 +14,7 @@ use plimsoll_graph::Release;
 use plimsoll_model::{Bounds, CpuPlan, InterruptTime, Phase, RunPlan, Trial, TrialSpec};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -27,6 +28,7 @@ fn plan(parts: &[Part], schedulers: &[&str], seed: u64) -> RigPlan {
     RigPlan {
         parts: parts.to_vec(),
         schedulers: schedulers.iter().map(|name| (*name).to_owned()).collect(),
+        library_sha1: BTreeMap::default(),
         kernel: "compute".to_owned(),
         peak_grains: vec![20 * US, 200 * US],
         grains: vec![Duration::ZERO, US, 10 * US, 100 * US],

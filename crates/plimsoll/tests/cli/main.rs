@@ -20,6 +20,7 @@ mod leftovers;
 mod messages;
 mod mistakes;
 mod rig;
+mod rig_processes;
 mod secrets;
 mod session;
 mod shell;
