@@ -70,11 +70,14 @@ impl FromStr for Kernel {
 /// How fast a kernel was.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
-    /// Median of the samples.
+    /// Median of the samples: the speed between interruptions.
     pub rounds_per_us: f64,
     /// From the 10th to the 90th percentile of the samples' times, as a share of
     /// the median.
     pub spread_share: f64,
+    /// The mean time of a sample relative to the median: how much longer the same work
+    /// takes with the interruptions of the kernel, the hypervisor and other processes.
+    pub interruption_ratio: f64,
 }
 
 /// A kernel with the memory that it works on.
@@ -155,9 +158,11 @@ impl Calibration {
             Some(sample_ns[place.round() as usize].max(1) as f64)
         };
         let median = at(0.5)?;
+        let mean = sample_ns.iter().sum::<u64>() as f64 / sample_ns.len() as f64;
         Some(Calibration {
             rounds_per_us: 1000.0 * rounds as f64 / median,
             spread_share: (at(0.9)? - at(0.1)?) / median,
+            interruption_ratio: mean / median,
         })
     }
 
@@ -225,6 +230,7 @@ mod tests {
         let found = Calibration::of_samples(500, samples).unwrap();
         assert_eq!(found.rounds_per_us, 500.0);
         assert_eq!(found.spread_share, 1.1);
+        assert_eq!(found.interruption_ratio, 1.2);
         assert_eq!(found.rounds_in(Duration::from_micros(3)), 1500.0);
         assert_eq!(Calibration::of_samples(500, Vec::new()), None);
         let slower = Calibration {
@@ -265,6 +271,7 @@ mod tests {
         let calibration = Calibration {
             rounds_per_us: 100.0,
             spread_share: 0.0,
+            interruption_ratio: 1.0,
         };
         let empty = Arc::clone(&work).node_work(calibration, Duration::ZERO);
         empty(5, 0);

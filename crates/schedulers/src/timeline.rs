@@ -1,7 +1,9 @@
 //! What the times of the jobs say about a run: how many workers were busy, and when.
 //!
 //! Pure. A worker is *busy* from the start of a job to its end. Where several jobs
-//! overlap on one worker, as with a thread per job, it is busy once.
+//! overlap on one worker, as with a thread per job, it is busy once. That breaks no
+//! contract: each job ran once and in order. But then the time of a job holds that of
+//! others, so such jobs are counted.
 
 use crate::job_run::JobTime;
 use plimsoll_graph::JobGraph;
@@ -12,8 +14,12 @@ use std::time::Duration;
 pub struct Timeline {
     /// First start of a job, in nanoseconds since the start of the run.
     pub first_start_ns: u64,
+    /// Until each worker had started a job; `None` if one never did.
+    pub all_started_ns: Option<u64>,
     /// Last end of a job.
     pub last_end_ns: u64,
+    /// Jobs that began on a worker while another job ran there.
+    pub overlapping: u32,
     /// Busy time of all workers together.
     pub busy_ns: u64,
     /// While all workers were busy.
@@ -39,7 +45,9 @@ impl Timeline {
         let (first, last) = (steps.first()?, steps.last()?);
         let mut timeline = Timeline {
             first_start_ns: first.at_ns,
+            all_started_ns: all_started_ns(times, workers),
             last_end_ns: last.at_ns,
+            overlapping: overlapping(times),
             busy_ns: 0,
             all_busy_ns: 0,
             impeded_ns: 0,
@@ -90,6 +98,32 @@ impl Timeline {
         }
         busy_ns.into_iter().map(|ns| ns / width).collect()
     }
+}
+
+/// When the last of the workers started its first job.
+fn all_started_ns(times: &[JobTime], workers: usize) -> Option<u64> {
+    let mut first: Vec<Option<u64>> = vec![None; workers];
+    for time in times {
+        let first = first.get_mut(time.worker)?;
+        *first = Some(first.map_or(time.start_ns, |ns| ns.min(time.start_ns)));
+    }
+    let all: Option<Vec<u64>> = first.into_iter().collect();
+    all?.into_iter().max()
+}
+
+/// How many jobs began on a worker before an earlier one had ended there.
+fn overlapping(times: &[JobTime]) -> u32 {
+    let mut by_start: Vec<&JobTime> = times.iter().collect();
+    by_start.sort_unstable_by_key(|time| (time.worker, time.start_ns, time.end_ns));
+    let mut count = 0;
+    for on_worker in by_start.chunk_by(|a, b| a.worker == b.worker) {
+        let mut ended_ns = 0;
+        for time in on_worker {
+            count += u32::from(time.start_ns < ended_ns);
+            ended_ns = ended_ns.max(time.end_ns);
+        }
+    }
+    count
 }
 
 /// The changes of the number of busy workers, one entry a time.
@@ -165,6 +199,7 @@ mod tests {
     fn shares_of_a_known_run() {
         let found = Timeline::of(&two_workers(), 2).unwrap();
         assert_eq!((found.first_start_ns, found.last_end_ns), (100, 500));
+        assert_eq!((found.all_started_ns, found.overlapping), (Some(200), 0));
         assert_eq!(found.busy_ns, 600);
         assert_eq!(found.all_busy_ns, 200);
         assert_eq!(found.impeded_ns, 200);
@@ -177,6 +212,7 @@ mod tests {
     fn more_workers_than_were_used_were_never_all_busy() {
         let found = Timeline::of(&two_workers(), 4).unwrap();
         assert_eq!((found.all_busy_ns, found.impeded_ns), (0, 200));
+        assert_eq!(found.all_started_ns, None);
     }
 
     #[test]
@@ -191,6 +227,7 @@ mod tests {
         let found = Timeline::of(&[job(0, 0, 0, 30), job(1, 0, 10, 20), job(2, 0, 20, 40)], 2);
         let found = found.unwrap();
         assert_eq!((found.busy_ns, found.covered_ns()), (40, 40));
+        assert_eq!(found.overlapping, 2);
     }
 
     #[test]
