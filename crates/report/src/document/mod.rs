@@ -164,6 +164,16 @@ impl Table {
         }
     }
 
+    /// With a heading, and with what its columns stand for, by name.
+    pub fn explained(self, heading: &str, columns: &[(&'static str, &str)]) -> Table {
+        let entry = |(name, is): &(&'static str, &str)| (*name, (*is).to_owned());
+        Table {
+            heading: Some(heading.to_owned()),
+            legend: columns.iter().map(entry).collect(),
+            ..self
+        }
+    }
+
     pub fn on_page(self, id: &'static str) -> Table {
         Table {
             id: Some(id),
@@ -212,6 +222,11 @@ impl<'a> Document<'a> {
     pub fn answer(&mut self, ink: Ink, text: String) {
         self.headline = text.trim_end_matches('.').to_owned();
         self.say(Role::Answer, [ink.says(text)]);
+    }
+
+    /// A form for spreadsheets of its own, where the first table is not all.
+    pub fn spreadsheet(&mut self, columns: &[Column]) {
+        self.csv = Some(csv::of_columns(columns));
     }
 
     /// The form for spreadsheets: its own, or else that of its first table.
