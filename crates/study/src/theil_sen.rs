@@ -3,7 +3,6 @@
 
 use crate::bootstrap;
 use plimsoll_model::Estimate;
-use std::ops::Range;
 
 /// The slope; `None` without two different x.
 pub(crate) fn slope(points: &[(f64, f64)]) -> Option<f64> {
@@ -66,40 +65,6 @@ impl Line {
             self.pairs.median(&times)
         });
         bootstrap::estimate(self.slope, replicates, points)
-    }
-
-    /// Slope and value at 0 with intervals, for points of which all of one x are drawn
-    /// together: the line is not exact, and repeats at one x do not show by how much.
-    pub(crate) fn with_intervals_by_x(&self, seed: u64) -> (Estimate, Estimate) {
-        let xs: Vec<&[(f64, f64)]> = self.points.chunk_by(|a, b| a.0 == b.0).collect();
-        let mut ranges = Vec::with_capacity(xs.len());
-        for x in &xs {
-            let before = ranges.last().map_or(0, |range: &Range<usize>| range.end);
-            ranges.push(before..before + x.len());
-        }
-        let mut times = vec![0u32; self.points.len()];
-        let mut at_zero = Vec::with_capacity(bootstrap::RESAMPLES);
-        let slopes = bootstrap::resample(xs.len(), seed, |draw| {
-            times.fill(0);
-            for x in draw {
-                times[ranges[*x].clone()].iter_mut().for_each(|t| *t += 1);
-            }
-            let slope = self.pairs.median(&times);
-            let rests = slope.map(|slope| self.rests(slope, &times));
-            at_zero.push(rests.and_then(|mut r| median(&mut r)).unwrap_or(f64::NAN));
-            slope
-        });
-        (
-            bootstrap::estimate(self.slope, slopes, xs.len()),
-            bootstrap::estimate(self.at_zero, at_zero, xs.len()),
-        )
-    }
-
-    /// What is left of each point without the slope, as often as it counts.
-    fn rests(&self, slope: f64, times: &[u32]) -> Vec<f64> {
-        let each = self.points.iter().zip(times);
-        each.flat_map(|((x, y), times)| std::iter::repeat_n(y - slope * x, *times as usize))
-            .collect()
     }
 }
 

@@ -8,6 +8,7 @@ use super::findings::{
 use super::outcome::Direction;
 use super::plan::RigPlan;
 use super::runs::Series;
+use super::spreadsheet;
 use super::tables;
 use crate::experiment::ReportOf;
 use plimsoll_model::{Estimate, counted};
@@ -23,63 +24,46 @@ pub(super) fn document<'a>(report: &'a ReportOf<'a, Rig>, series: &'a Series) ->
         out.drawing("graph", &format!("The graph: {}", plan.graph.name), svg);
     }
     tables::add(&mut out, found);
+    out.spreadsheet(&spreadsheet::columns(found));
     answers(&mut out, found);
     out.say(Role::Doubt, doubts(plan, found));
     out.say(Role::Note, notes(found));
     out
 }
 
-/// One answer for each part, of the first scheduler that has one; the others are in the
-/// tables.
+/// One answer for each part, with all schedulers.
 fn answers(out: &mut Document<'_>, found: &RigFindings) {
     let mut texts = Vec::new();
-    for row in found
-        .breaking
-        .iter()
-        .filter(|row| row.direction == Direction::Below)
-    {
-        texts.extend(breaking_point(row));
+    let below = found.breaking.iter();
+    let below = below.filter(|row| row.direction == Direction::Below);
+    if let Some(row) = below.clone().next() {
+        let graph = &row.graph;
+        let what =
+            format!("Breaking point of {graph}, as a share of the tightest feasible schedule");
+        texts.extend(listed(&what, below.filter_map(breaking_point)));
     }
-    for row in found.grain.iter().filter(|row| row.dependencies == 0) {
-        let name = &row.scheduler;
-        match (row.metg50_us, row.metg50_status) {
-            (Some(metg), _) => texts.push(format!(
-                "METG(50 %) {}: {name} spends half of the time on jobs of this length, without dependencies.",
-                estimate_us(Some(metg))
-            )),
-            (None, MetgStatus::AboveLongest) => texts.push(format!(
-                "METG(50 %) of {name} is above the longest jobs that were tried."
-            )),
-            (None, MetgStatus::BelowShortest) => texts.push(format!(
-                "METG(50 %) of {name} is below the shortest jobs that were tried{}.",
-                shortest(row)
-            )),
-            (None, _) => {}
+    let independent = found.grain.iter().filter(|row| row.dependencies == 0);
+    let what =
+        "METG(50 %), the shortest independent jobs of which half of the workers' time is work";
+    texts.extend(listed(what, independent.filter_map(shortest_jobs)));
+    for peaks in found
+        .peak
+        .chunk_by(|a, b| a.scheduler == b.scheduler)
+        .take(1)
+    {
+        for grain_us in peaks.iter().map(|row| row.grain_us) {
+            let rows = found.peak.iter().filter(|row| row.grain_us == grain_us);
+            let each = rows.filter_map(|row| named(&row.scheduler, row.average_concurrency));
+            let what = format!(
+                "Average concurrency in peaks of 100 jobs or more of {}",
+                time_us(grain_us)
+            );
+            texts.extend(listed(&what, each));
         }
     }
-    for row in found
-        .peak
-        .iter()
-        .filter(|row| row.average_concurrency.is_some())
-    {
-        texts.push(format!(
-            "Average concurrency {}: {} in large peaks of {} jobs.",
-            estimate(row.average_concurrency, 3),
-            row.scheduler,
-            time_us(row.grain_us),
-        ));
-    }
-    for row in found
-        .steady
-        .iter()
-        .filter(|row| row.average_concurrency.is_some())
-    {
-        let concurrency = estimate(row.average_concurrency, 3);
-        texts.push(format!(
-            "Average concurrency {concurrency}: {} under steady load.",
-            row.scheduler
-        ));
-    }
+    let steady = found.steady.iter();
+    let each = steady.filter_map(|row| named(&row.scheduler, row.average_concurrency));
+    texts.extend(listed("Average concurrency under steady load", each));
     if texts.is_empty() {
         out.answer(Ink::Red, "Inconclusive: no figure was found.".to_owned());
     }
@@ -90,23 +74,44 @@ fn answers(out: &mut Document<'_>, found: &RigFindings) {
     out.say(Role::Answer, texts.map(|text| Ink::Plain.says(text)));
 }
 
-/// ` (50ns)`
-fn shortest(row: &GrainFinding) -> String {
-    let grains = row.efficiency.iter().map(|point| point.grain_us);
-    match grains.min_by(f64::total_cmp) {
-        Some(us) => format!(" ({})", time_us(us)),
-        None => String::new(),
-    }
+/// `what: a 1, b 2.`
+fn listed(what: &str, each: impl Iterator<Item = String>) -> Option<String> {
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| format!("{what}: {}.", each.join("; ")))
+}
+
+fn named(scheduler: &str, concurrency: Option<Estimate>) -> Option<String> {
+    concurrency.map(|found| format!("{scheduler} {}", estimate(Some(found), 3)))
 }
 
 fn breaking_point(row: &BreakFinding) -> Option<String> {
-    let (name, graph) = (&row.scheduler, &row.graph);
     let share = row.share_of_feasible_bound?;
     let percent = share.map_rising(|share| 100.0 * share);
     Some(format!(
-        "Breaking point {} % of the feasible bound: {name} misses deadlines of {graph} in half of all runs.",
+        "{} {} %",
+        row.scheduler,
         estimate(Some(percent), 1)
     ))
+}
+
+fn shortest_jobs(row: &GrainFinding) -> Option<String> {
+    let name = &row.scheduler;
+    match (row.metg50_us, row.metg50_status) {
+        (Some(metg), _) => Some(format!("{name} {}", estimate_us(Some(metg)))),
+        (None, MetgStatus::AboveLongest) => {
+            Some(format!("{name} more than {}", tried(row, f64::max)?))
+        }
+        (None, MetgStatus::BelowShortest) => {
+            Some(format!("{name} less than {}", tried(row, f64::min)?))
+        }
+        (None, _) => None,
+    }
+}
+
+/// The shortest or longest jobs that were tried.
+fn tried(row: &GrainFinding, of: fn(f64, f64) -> f64) -> Option<String> {
+    let grains = row.efficiency.iter().map(|point| point.grain_us);
+    grains.reduce(of).map(time_us)
 }
 
 fn doubts(plan: &RigPlan, found: &RigFindings) -> Vec<Sentence> {
@@ -150,6 +155,12 @@ fn doubts(plan: &RigPlan, found: &RigFindings) -> Vec<Sentence> {
         ));
     }
     texts.extend(unreached(found));
+    let is_relative = !found.peak.is_empty() || !found.grain.is_empty();
+    let is_known =
+        found.kernel.interruption_ratio.is_some() || found.kernel.all_busy_ratio.is_none();
+    if is_relative && !is_known {
+        texts.push("This record does not tell interruptions by the machine from losses of a scheduler: efficiency is too low by both, gradient and inflation too high.".to_owned());
+    }
     texts
         .into_iter()
         .map(|text| Ink::Yellow.says(text))
@@ -157,20 +168,51 @@ fn doubts(plan: &RigPlan, found: &RigFindings) -> Vec<Sentence> {
 }
 
 fn of_peaks(found: &RigFindings) -> Vec<String> {
-    let of = |row: &PeakFinding| {
-        let (name, grain) = (&row.scheduler, time_us(row.grain_us));
-        let two_kinds = (row.two_populations == Some(true)).then(|| {
-            format!(
-                "Peaks of {grain} jobs on {name}: run times are of two kinds, which the line hides."
-            )
-        });
-        let too_much = exceeds_one(row.efficiency_ratio).then(|| {
-            format!("{name} did more work in peaks of {grain} jobs than its CPUs can: it used others, too, or the calibration was disturbed.")
-        });
-        [two_kinds, too_much]
-    };
-    found.peak.iter().flat_map(of).flatten().collect()
+    found.peak.iter().flat_map(of_peak).collect()
 }
+
+fn of_peak(row: &PeakFinding) -> Vec<String> {
+    let (name, grain) = (&row.scheduler, time_us(row.grain_us));
+    let mut texts = Vec::new();
+    if row.two_populations == Some(true) {
+        texts.push("run times are of two kinds, which the line hides".to_owned());
+    }
+    if let Some(jobs) = row.kink_at_jobs {
+        texts.push(format!(
+            "the gradient changes at about {jobs} jobs; the line is wrong on both sides"
+        ));
+    }
+    if row.two_wake_ups == Some(true) {
+        texts.push(
+            "in some peaks the workers start more than twice as late as in others, as workers do that poll in their sleep"
+                .to_owned(),
+        );
+    }
+    if row
+        .startup_us
+        .and_then(|e| e.high)
+        .is_some_and(|high| high < 0.0)
+    {
+        texts.push("the start-up is below 0; the line does not hold for small peaks".to_owned());
+    }
+    if exceeds_one(row.efficiency_ratio) {
+        texts.push(
+            "more work was done than the CPUs can do; it used other CPUs, too, or the calibration was disturbed"
+                .to_owned(),
+        );
+    }
+    if let Some(share) = row.overlapping_share.filter(|share| *share > OVERLAPPING) {
+        texts.push(format!(
+            "{:.0} % of the jobs began on a worker that ran another; inflation includes the time of the other",
+            100.0 * share
+        ));
+    }
+    let say = |text: String| format!("{name}, peaks of {grain} jobs: {text}.");
+    texts.into_iter().map(say).collect()
+}
+
+/// A smaller part of jobs that overlap moves no figure by more than that.
+const OVERLAPPING: f64 = 0.01;
 
 /// With all of its interval: no error of the calibration by a few percent explains it.
 fn exceeds_one(efficiency: Option<Estimate>) -> bool {
@@ -185,7 +227,8 @@ fn unreached(found: &RigFindings) -> Option<String> {
     };
     let (below, above) = (of(MetgStatus::BelowShortest), of(MetgStatus::AboveLongest));
     (below + above > 0).then(|| {
-        "A METG without a value lies outside of the lengths that were tried; give others with --grain.".to_owned()
+        "A METG of - lies outside of the lengths that were tried; give others with --grain."
+            .to_owned()
     })
 }
 
@@ -199,6 +242,12 @@ fn notes(found: &RigFindings) -> Vec<Sentence> {
         texts.push(format!(
             "The same work ({}) takes {} times as long with all CPUs busy as on one alone; lengths of jobs are with all busy.",
             found.kernel.name,
+            estimate(Some(ratio), 3)
+        ));
+    }
+    if let Some(ratio) = found.kernel.interruption_ratio {
+        texts.push(format!(
+            "Interruptions by the kernel, the hypervisor and other processes make the same work in plain threads take {} times as long. Efficiency, gradient and inflation are relative to plain threads, with interruptions.",
             estimate(Some(ratio), 3)
         ));
     }

@@ -89,14 +89,22 @@ pub struct PeakFinding {
     /// Workers busy on average from the first start to the last end, in large peaks: of
     /// 100 jobs or more, or the largest that was tried.
     pub average_concurrency: Option<Estimate>,
-    /// The added run time of a job, relative to its work divided by the workers.
+    /// The added run time of a job, relative to its work with interruptions divided by the
+    /// workers. May be just below 1: the line is robust, and passes below rare long interruptions.
     pub gradient_ratio: Option<Estimate>,
     /// The run time of a peak without jobs, from the line: waking the workers after a
     /// pause of 10 ms. Below 0 where the line falls short of the small peaks.
     pub startup_us: Option<Estimate>,
     /// Whether the run times are of two kinds, which a line hides. Null if too few show it.
     pub two_populations: Option<bool>,
-    /// The work of large peaks divided by run time and workers. May exceed 1 by noise.
+    /// Where the gradient changes, if it does significantly and by more than 10 %: the line
+    /// is wrong on both sides. Null if no such number of jobs shows.
+    pub kink_at_jobs: Option<u32>,
+    /// Whether the time until all workers have a job is of two kinds, as with workers that
+    /// nap. Null if too few show it.
+    pub two_wake_ups: Option<bool>,
+    /// The work of large peaks, in the time that plain threads take for it, divided by run
+    /// time and workers. May exceed 1 by noise.
     pub efficiency_ratio: Option<Estimate>,
     /// Time with all workers busy, of the time from the first start to the last end.
     pub all_busy_share: Option<f64>,
@@ -105,6 +113,9 @@ pub struct PeakFinding {
     /// The time of a job in large peaks, relative to the same work with all CPUs busy and
     /// no scheduler.
     pub job_inflation_ratio: Option<Estimate>,
+    /// The part of the jobs of large peaks that began on a worker while another job ran there.
+    /// Above 0 the times of jobs hold those of others, and inflation is too high.
+    pub overlapping_share: Option<f64>,
     /// The line through the run times with its 95 % band, at the ends of the sizes.
     pub line: Vec<LinePoint>,
     /// Valid trials.
@@ -231,6 +242,10 @@ pub struct KernelFinding {
     pub name: String,
     /// The time of the same work with all CPUs busy, relative to one CPU alone.
     pub all_busy_ratio: Option<Estimate>,
+    /// The mean time of the same work in plain threads with all CPUs busy, relative to the
+    /// median: what interruptions add. It is part of the time that schedulers are compared
+    /// with. Null for a record without it, where interruptions count as losses of schedulers.
+    pub interruption_ratio: Option<Estimate>,
     /// How much it differed between the beginning and the end of a trial: the median of
     /// the larger by the smaller.
     pub drift_ratio: Option<f64>,

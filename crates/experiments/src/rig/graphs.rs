@@ -158,9 +158,9 @@ pub(super) fn lateness(releases: &[Release], ends: impl Iterator<Item = (u32, u6
 }
 
 impl RigOutcome {
-    /// The mean time of a job of this grain with all CPUs busy, as calibrated around the
-    /// runs; `None` without a calibration.
-    pub(super) fn ideal_ns(&self, grain_ns: u64) -> Option<f64> {
+    /// The time of a job of this grain with all CPUs busy between interruptions, as
+    /// calibrated around the runs; `None` without a calibration.
+    pub(super) fn uninterrupted_ns(&self, grain_ns: u64) -> Option<f64> {
         let each = self.calibrations.iter();
         let ratios: Vec<f64> = each
             .map(|c| c.all_busy_ns / c.grain_ns.max(1) as f64)

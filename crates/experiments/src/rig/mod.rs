@@ -16,6 +16,7 @@ mod prepare;
 mod runner;
 mod runs;
 mod search;
+mod spreadsheet;
 mod study;
 mod tables;
 #[cfg(test)]

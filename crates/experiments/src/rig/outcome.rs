@@ -155,8 +155,11 @@ pub struct Calibrated {
     pub grain_ns: u64,
     /// With the other CPUs idle.
     pub alone_ns: f64,
-    /// With all CPUs at it.
+    /// With all CPUs at it: the median, which leaves out interruptions.
     pub all_busy_ns: f64,
+    /// The mean of the same samples, which has them; absent from older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_busy_mean_ns: Option<f64>,
 }
 
 /// One run of a graph.
@@ -179,6 +182,12 @@ pub struct RunFigures {
 pub struct TimedFigures {
     /// From the start of the run to the start of its first job.
     pub first_start_ns: u64,
+    /// From the start of the run until each worker had started a job, if each did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_started_ns: Option<u64>,
+    /// Jobs that began on a worker while another job ran there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub overlapping: u32,
     /// From the start of the first job to the end of the last.
     pub covered_ns: u64,
     /// Time with a job, over all workers.
@@ -187,6 +196,11 @@ pub struct TimedFigures {
     pub all_busy_ns: u64,
     /// Time with fewer than two jobs running.
     pub impeded_ns: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// How a run kept its schedule.
@@ -244,3 +258,8 @@ impl AccountFigures {
 }
 
 pub(super) type RigTrial = Trial<RigSetting, RigOutcome>;
+
+/// Whether conclusions rest on it: it is valid, and its scheduler kept its contract.
+pub(super) fn counts(trial: &RigTrial) -> bool {
+    trial.verdict.is_valid() && trial.outcome.failure.is_none()
+}

@@ -1,7 +1,7 @@
 //! Single runs, for charts that show them beside what follows from them. Pure.
 
 use super::graphs::Planned;
-use super::outcome::{ConcurrencyCurve, Part, RigSetting, RigTrial};
+use super::outcome::{ConcurrencyCurve, Part, RigSetting, RigTrial, counts};
 use super::plan::RigPlan;
 use super::search::Approach;
 use plimsoll_graph::svg;
@@ -47,7 +47,7 @@ fn peaks(plan: &RigPlan, trials: &[RigTrial]) -> Vec<Vec<(f64, f64)>> {
             grain,
         };
         let valid = trials.iter().filter(move |t| t.spec.setting == setting);
-        let valid = valid.filter(|t| t.verdict.is_valid());
+        let valid = valid.filter(|t| counts(t));
         let runs = valid.flat_map(|t| &t.outcome.runs);
         runs.map(|run| (f64::from(run.jobs), run.elapsed_ns as f64 / 1e3))
             .collect()
@@ -66,7 +66,7 @@ fn concurrency(plan: &RigPlan, trials: &[RigTrial]) -> Vec<(String, ConcurrencyC
         };
         let last = trials
             .iter()
-            .rfind(|t| t.spec.setting == setting && t.verdict.is_valid());
+            .rfind(|t| t.spec.setting == setting && counts(t));
         Some((name.clone(), last?.outcome.concurrency.clone()?))
     };
     plan.schedulers.iter().filter_map(of).collect()

@@ -1,7 +1,7 @@
 //! The searches for breaking points: which stress is tried next. Pure.
 
 use super::graphs::Planned;
-use super::outcome::{Direction, Part, RigSetting, RigTrial};
+use super::outcome::{Direction, Part, RigSetting, RigTrial, counts};
 use super::plan::RigPlan;
 use plimsoll_model::{Phase, TrialSpec};
 use plimsoll_study::rig::breaking::{self, Breaking, Search, Trial};
@@ -72,7 +72,7 @@ impl<'p> Approach<'p> {
     /// The valid trials as the statistics take them.
     pub(super) fn tried(&self, trials: &[RigTrial]) -> Vec<Trial> {
         let own = self.own(trials);
-        let valid = own.filter(|(_, t)| t.verdict.is_valid() && t.outcome.failure.is_none());
+        let valid = own.filter(|(_, t)| counts(t));
         let counted = valid.map(|(stress, trial)| {
             let kept = trial.outcome.runs.iter().filter_map(|run| run.deadlines);
             let missed = kept.clone().filter(|d| d.missed > 0).count() as u32;

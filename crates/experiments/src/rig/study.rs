@@ -9,30 +9,45 @@ use super::findings::{
     RigFindings, RuleFinding, SteadyFinding,
 };
 use super::graphs::Planned;
-use super::outcome::{AccountFigures, Part, RigSetting, RigTrial};
+use super::outcome::{AccountFigures, Calibrated, Part, RigSetting, RigTrial, counts};
 use super::plan::{GraphPlan, RigPlan};
 use plimsoll_graph::RuleUse;
 use plimsoll_model::Estimate;
 use plimsoll_study::bootstrap;
+use plimsoll_study::rig::over_trials;
 use std::collections::BTreeMap;
+
+/// What all figures of a run share.
+struct Study<'t> {
+    plan: &'t RigPlan,
+    trials: &'t [RigTrial],
+    /// The time of a job with interruptions relative to that without.
+    interruption: Estimate,
+}
 
 pub(super) fn findings(plan: &RigPlan, trials: &[RigTrial]) -> RigFindings {
     let all = plan.schedulers.iter();
     let (breaking, gaps) = searches::findings(plan, trials);
+    let kernel = kernel(plan, trials);
+    let study = Study {
+        plan,
+        trials,
+        interruption: kernel.interruption_ratio.unwrap_or(Estimate::alone(1.0)),
+    };
     RigFindings {
-        grain: grain::findings(plan, trials),
-        peak: peak::findings(plan, trials),
+        grain: grain::findings(&study),
+        peak: peak::findings(&study),
         breaking,
         gaps,
         steady: when(plan.has(Part::Steady), || {
-            all.clone().map(|name| steady(plan, trials, name)).collect()
+            all.clone().map(|name| steady(trials, name)).collect()
         }),
         idle: when(plan.has(Part::Steady), || {
-            all.clone().map(|name| idle(plan, trials, name)).collect()
+            all.clone().map(|name| idle(trials, name)).collect()
         }),
         proof: proof(trials),
         accounting: accounting(trials),
-        kernel: kernel(plan, trials),
+        kernel,
         graphs: graphs(plan),
         failed: trials.iter().filter_map(failed).collect(),
     }
@@ -42,33 +57,22 @@ fn when<T>(wanted: bool, rows: impl FnOnce() -> Vec<T>) -> Vec<T> {
     if wanted { rows() } else { Vec::new() }
 }
 
-/// The valid trials at a setting whose scheduler kept its contract.
+/// The trials at a setting that count.
 fn valid<'t>(trials: &'t [RigTrial], setting: &RigSetting) -> Vec<&'t RigTrial> {
-    let counts = |t: &&RigTrial| {
-        t.spec.setting == *setting && t.verdict.is_valid() && t.outcome.failure.is_none()
-    };
-    trials.iter().filter(counts).collect()
-}
-
-/// Fewer trials do not show how they differ.
-const FEWEST_TRIALS: usize = 3;
-
-/// An estimate from the runs of so many trials, without its interval if they are too few.
-fn sure(estimate: Option<Estimate>, trials: usize) -> Option<Estimate> {
-    match trials < FEWEST_TRIALS {
-        true => estimate.map(|e| Estimate::alone(e.value)),
-        false => estimate,
-    }
+    let at_setting = trials.iter().filter(|t| t.spec.setting == *setting);
+    at_setting.filter(|t| counts(t)).collect()
 }
 
 /// The mean over trials of a figure that each may have.
-fn over_trials(
-    plan: &RigPlan,
-    trials: &[&RigTrial],
-    of: impl Fn(&RigTrial) -> Option<f64>,
-) -> Option<Estimate> {
+fn mean_of(trials: &[&RigTrial], of: impl Fn(&RigTrial) -> Option<f64>) -> Option<Estimate> {
     let each: Vec<f64> = trials.iter().filter_map(|t| of(t)).collect();
-    bootstrap::mean(&each, plan.run.seed)
+    over_trials(&each)
+}
+
+/// The ratio of two sums over the items of a trial; `None` if the second is 0.
+fn ratio_of_sums(each: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
+    let (above, below) = each.fold((0.0, 0.0), |sums, (a, b)| (sums.0 + a, sums.1 + b));
+    (below > 0.0).then(|| above / below)
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -98,7 +102,7 @@ fn failed(trial: &RigTrial) -> Option<FailedScheduler> {
     })
 }
 
-fn steady(plan: &RigPlan, trials: &[RigTrial], scheduler: &str) -> SteadyFinding {
+fn steady(trials: &[RigTrial], scheduler: &str) -> SteadyFinding {
     let scheduler = scheduler.to_owned();
     let setting = RigSetting::Steady {
         scheduler: scheduler.clone(),
@@ -106,10 +110,7 @@ fn steady(plan: &RigPlan, trials: &[RigTrial], scheduler: &str) -> SteadyFinding
     let valid = valid(trials, &setting);
     let concurrency = |trial: &RigTrial| {
         let timed = trial.outcome.runs.iter().filter_map(|run| run.timed);
-        let sums = timed.fold((0, 0), |(busy, covered), t| {
-            (busy + t.busy_ns, covered + t.covered_ns)
-        });
-        (sums.1 > 0).then(|| sums.0 as f64 / sums.1 as f64)
+        ratio_of_sums(timed.map(|t| (t.busy_ns as f64, t.covered_ns as f64)))
     };
     let drift = |trial: &RigTrial| {
         let runs = trial.outcome.runs.iter().map(|run| run.elapsed_ns as f64);
@@ -123,14 +124,14 @@ fn steady(plan: &RigPlan, trials: &[RigTrial], scheduler: &str) -> SteadyFinding
     };
     SteadyFinding {
         scheduler,
-        average_concurrency: over_trials(plan, &valid, concurrency),
-        drift_ratio: over_trials(plan, &valid, drift),
+        average_concurrency: mean_of(&valid, concurrency),
+        drift_ratio: mean_of(&valid, drift),
         memory_growth_bytes: valid.iter().filter_map(growth).max(),
         trials: valid.len(),
     }
 }
 
-fn idle(plan: &RigPlan, trials: &[RigTrial], scheduler: &str) -> IdleFinding {
+fn idle(trials: &[RigTrial], scheduler: &str) -> IdleFinding {
     let scheduler = scheduler.to_owned();
     let setting = RigSetting::Idle {
         scheduler: scheduler.clone(),
@@ -139,14 +140,14 @@ fn idle(plan: &RigPlan, trials: &[RigTrial], scheduler: &str) -> IdleFinding {
     let ratio = |t: &RigTrial| Some(t.outcome.idle_cpu_ns? as f64 / t.window.as_nanos() as f64);
     IdleFinding {
         scheduler,
-        cpu_ratio: over_trials(plan, &valid, ratio),
+        cpu_ratio: mean_of(&valid, ratio),
         trials: valid.len(),
     }
 }
 
 fn accounting(trials: &[RigTrial]) -> Vec<AccountFinding> {
     let mut sums: BTreeMap<(&str, Part), AccountFigures> = BTreeMap::new();
-    for trial in trials.iter().filter(|t| t.verdict.is_valid()) {
+    for trial in trials.iter().filter(|t| counts(t)) {
         if let Some(account) = trial.outcome.account {
             let setting = &trial.spec.setting;
             let sum = sums.entry((setting.scheduler(), setting.part()));
@@ -170,11 +171,14 @@ fn accounting(trials: &[RigTrial]) -> Vec<AccountFinding> {
     sums.into_iter().map(row).collect()
 }
 
+/// Of many trials: their median and mean deviate little, and what interrupts is rare, so
+/// it is the same for all schedulers, and of all trials together.
 fn kernel(plan: &RigPlan, trials: &[RigTrial]) -> KernelFinding {
     let valid: Vec<&RigTrial> = trials.iter().filter(|t| t.verdict.is_valid()).collect();
-    let busy = |trial: &RigTrial| {
-        let each = trial.outcome.calibrations.iter();
-        mean(each.map(|c| c.all_busy_ns / c.alone_ns))
+    let over_all = |of: &dyn Fn(&Calibrated) -> Option<f64>| {
+        let of_trial = |t: &&RigTrial| mean(t.outcome.calibrations.iter().filter_map(of));
+        let each: Vec<f64> = valid.iter().filter_map(of_trial).collect();
+        bootstrap::mean(&each, plan.run.seed)
     };
     let drift = |t: &&RigTrial| {
         let each = t.outcome.calibrations.iter().map(|c| c.all_busy_ns);
@@ -183,7 +187,8 @@ fn kernel(plan: &RigPlan, trials: &[RigTrial]) -> KernelFinding {
     };
     KernelFinding {
         name: plan.kernel.clone(),
-        all_busy_ratio: over_trials(plan, &valid, busy),
+        all_busy_ratio: over_all(&|c| Some(c.all_busy_ns / c.alone_ns)),
+        interruption_ratio: over_all(&|c| Some(c.all_busy_mean_ns? / c.all_busy_ns)),
         drift_ratio: median(valid.iter().filter_map(drift).collect()),
     }
 }

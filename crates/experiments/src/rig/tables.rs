@@ -7,13 +7,107 @@ use super::findings::{
 use plimsoll_report::{Column, Document, Table};
 
 pub(super) fn add(out: &mut Document<'_>, found: &RigFindings) {
-    out.table(Table::of(peaks(&found.peak)).on_page("peaks-table"));
-    out.table(Table::of(grains(&found.grain)).on_page("grains"));
-    out.table(Table::of(breaking(&found.breaking)).on_page("breaking-table"));
-    out.table(Table::of(steady(&found.steady, &found.idle)).on_page("steady"));
-    out.table(Table::of(accounts(&found.accounting)).on_page("accounts"));
-    out.table(Table::of(rules(&found.graphs)).on_page("rules"));
+    let mut add = |id, columns, (heading, legend): Explained| {
+        out.table(Table::of(columns).explained(heading, legend).on_page(id));
+    };
+    add("peaks-table", peaks(&found.peak), PEAKS);
+    add("grains", grains(&found.grain), GRAINS);
+    add("breaking-table", breaking(&found.breaking), BREAKING);
+    add("steady", steady(&found.steady, &found.idle), STEADY);
+    add("accounts", accounts(&found.accounting), ACCOUNTS);
+    add("rules", rules(&found.graphs), RULES);
 }
+
+/// A heading, and what columns stand for.
+type Explained = (&'static str, &'static [(&'static str, &'static str)]);
+
+const PEAKS: Explained = (
+    "Load peaks",
+    &[
+        ("grain", "length of a job"),
+        (
+            "concurrency",
+            "busy workers on average, in peaks of 100 jobs or more",
+        ),
+        (
+            "gradient",
+            "run time that one more job adds; 1 is its work divided by the workers",
+        ),
+        ("start-up", "run time of a peak without jobs, by the line"),
+        (
+            "efficiency",
+            "share of the workers' time that is work, in peaks of 100 jobs or more",
+        ),
+        (
+            "inflation",
+            "time of a job relative to the same work in plain threads",
+        ),
+    ],
+);
+
+const GRAINS: Explained = (
+    "Shortest jobs",
+    &[
+        ("dependencies", "jobs that each job waits for"),
+        (
+            "METG(50 %)",
+            "shortest jobs of which 50 % of the workers' time is work",
+        ),
+        ("METG(95 %)", "the same for 95 %"),
+        ("floor", "time of a worker for an empty job"),
+    ],
+);
+
+const BREAKING: Explained = (
+    "Breaking point",
+    &[
+        (
+            "stress",
+            "how tight the schedule is when half of the runs miss a deadline; 1 is a list schedule of jobs that cost nothing between them",
+        ),
+        (
+            "of the bound",
+            "the same relative to the tightest schedule that any scheduler can keep",
+        ),
+    ],
+);
+
+const STEADY: Explained = (
+    "Steady load, and no load",
+    &[
+        ("concurrency", "busy workers on average"),
+        (
+            "drift",
+            "run time in the second half of a trial relative to the first",
+        ),
+        ("memory grew", "growth of this process in a trial, at most"),
+        (
+            "idle CPU",
+            "CPU time of the process while the scheduler has nothing to do",
+        ),
+    ],
+);
+
+const ACCOUNTS: Explained = (
+    "Time of the workers",
+    &[
+        ("dispatch", "between jobs"),
+        ("steal", "looking for jobs of other workers"),
+        ("spin", "waiting without sleep"),
+        ("parked", "asleep"),
+    ],
+);
+
+const RULES: Explained = (
+    "Rules of the graph",
+    &[
+        (
+            "configured",
+            "share of the draws that the rule is to apply to",
+        ),
+        ("realised", "share that it applied to"),
+    ],
+);
 
 /// A column of text.
 fn words<T>(

@@ -17,6 +17,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+mod deviating;
+
 const MS: Duration = Duration::from_millis(1);
 const US: Duration = Duration::from_micros(1);
 
@@ -83,6 +85,7 @@ impl Simulated {
             grain_ns,
             alone_ns: 0.8 * grain_ns as f64,
             all_busy_ns: grain_ns as f64,
+            all_busy_mean_ns: None,
         };
         out.calibrations = vec![calibrated; 2];
         match &spec.setting {
@@ -123,6 +126,8 @@ impl Simulated {
         let covered = worked * (1.0 + 0.01 * unit(rng));
         let timed = timed.then_some(TimedFigures {
             first_start_ns: self.startup_ns as u64,
+            all_started_ns: Some(self.startup_ns as u64),
+            overlapping: 0,
             covered_ns: covered as u64,
             busy_ns: (f64::from(jobs) * grain_ns) as u64,
             all_busy_ns: worked as u64,

@@ -5,17 +5,19 @@
 //! al., "Task Bench", SC 2020). Unlike there the reference is the ideal time, the same
 //! for all schedulers, not the best run of each.
 //!
-//! Of each grain the median of its runs counts, and the medians are made to rise with
-//! the grain (isotonic regression), because a larger grain has no more overhead.
-//! Between two grains the logarithm of `e / (1 - e)` is taken to be linear in that of
-//! the grain, which is exact where each job costs the same.
+//! In each trial the efficiency at a grain is the ideal time of all runs over their run
+//! time, and the mean over trials counts. These are made to rise with the grain (isotonic
+//! regression), because a larger grain has no more overhead. Between two grains the
+//! logarithm of `e / (1 - e)` is taken to be linear in that of the grain, which is exact
+//! where each job costs the same.
 //!
-//! The interval is where a band crosses the efficiency: Student's interval of the mean of
-//! each grain's runs, joined between grains. Its low end is where the band's upper edge
-//! first reaches the efficiency, its high end where the lower edge last does: either may
-//! lie beyond the grains that were tried, and is missing then.
+//! The interval is where a band crosses the efficiency: the intervals of the grains, joined
+//! between them. Its low end is where the band's upper edge first reaches the efficiency,
+//! its high end where the lower edge last does: either may lie beyond the grains that were
+//! tried, and is missing then.
 
-use crate::{bootstrap, isotonic, student, theil_sen};
+use super::{over_trials, product};
+use crate::{isotonic, theil_sen};
 use plimsoll_model::Estimate;
 use std::num::NonZeroU32;
 
@@ -43,11 +45,14 @@ impl GrainRun {
             run_time_ns,
         }
     }
+}
 
+/// The efficiency at a grain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    pub grain_ns: f64,
     /// From 0 to 1, and above by what the calibration of the grain is off.
-    pub fn efficiency(&self) -> f64 {
-        self.ideal_ns / self.run_time_ns
-    }
+    pub efficiency: Estimate,
 }
 
 /// The smallest grain with an efficiency.
@@ -63,27 +68,44 @@ pub enum Metg {
     NothingTried,
 }
 
-/// The runs of one grain.
-struct Tried {
-    grain_ns: f64,
-    efficiencies: Vec<f64>,
+/// The efficiency at each grain above 0, ascending, by the runs of each trial. The ideal
+/// times are all `longer` by this factor.
+pub fn efficiencies(trials: &[Vec<GrainRun>], longer: Estimate) -> Vec<Point> {
+    let runs = trials.iter().flatten();
+    let mut grains: Vec<f64> = runs
+        .map(|run| run.grain_ns)
+        .filter(|ns| *ns > 0.0)
+        .collect();
+    grains.sort_by(f64::total_cmp);
+    grains.dedup();
+    let of_grain = |grain_ns: f64| {
+        let of_trial = |runs: &Vec<GrainRun>| {
+            let sums = runs.iter().filter(|run| run.grain_ns == grain_ns);
+            let (ideal, took) = sums.fold((0.0, 0.0), |(ideal, took), run| {
+                (ideal + run.ideal_ns, took + run.run_time_ns)
+            });
+            Some(ideal / took).filter(|efficiency| efficiency.is_finite())
+        };
+        let each: Vec<f64> = trials.iter().filter_map(of_trial).collect();
+        Some(Point {
+            grain_ns,
+            efficiency: product(over_trials(&each)?, longer).map_rising(|e| e.max(0.0)),
+        })
+    };
+    grains.into_iter().filter_map(of_grain).collect()
 }
 
-/// METG of an efficiency between 0 and 1. Runs with a grain of 0 do not count.
-pub fn metg(runs: &[GrainRun], efficiency: f64) -> Metg {
-    let tried = by_grain(runs);
-    let Some((first, last)) = tried.first().zip(tried.last()) else {
+/// METG of an efficiency between 0 and 1, from the points of ascending grains.
+pub fn metg(points: &[Point], efficiency: f64) -> Metg {
+    let Some((first, last)) = points.first().zip(points.last()) else {
         return Metg::NothingTried;
     };
     let series = |efficiencies: Vec<f64>| -> Vec<(f64, f64)> {
-        let grains = tried.iter().map(|t| t.grain_ns.ln());
+        let grains = points.iter().map(|point| point.grain_ns.ln());
         grains.zip(efficiencies).collect()
     };
-    let medians = tried.iter().map(|t| {
-        let median = theil_sen::median(&mut t.efficiencies.clone());
-        (median.unwrap_or(0.0), t.efficiencies.len() as f64)
-    });
-    let fitted = isotonic::fit(&medians.collect::<Vec<_>>());
+    let means = points.iter().map(|point| (point.efficiency.value, 1.0));
+    let fitted = isotonic::fit(&means.collect::<Vec<_>>());
     let value = match crossing(&series(fitted), efficiency) {
         Crossing::At(ln) => ln.exp(),
         Crossing::BelowFirst => {
@@ -97,15 +119,11 @@ pub fn metg(runs: &[GrainRun], efficiency: f64) -> Metg {
             };
         }
     };
-    let means: Vec<Option<Estimate>> = tried
-        .iter()
-        .map(|t| student::mean(&t.efficiencies))
-        .collect();
     let band = |end: fn(&Estimate) -> Option<f64>| -> Option<Vec<f64>> {
-        means.iter().map(|mean| end(mean.as_ref()?)).collect()
+        points.iter().map(|point| end(&point.efficiency)).collect()
     };
-    let low = band(|mean| mean.high).map(|upper| crossing(&series(upper), efficiency));
-    let high = band(|mean| mean.low).map(|lower| {
+    let low = band(|e| e.high).map(|upper| crossing(&series(upper), efficiency));
+    let high = band(|e| e.low).map(|lower| {
         let mut rising = lower;
         // The last place that may be below counts, so nothing before it is above.
         let mut least = f64::INFINITY;
@@ -124,20 +142,6 @@ pub fn metg(runs: &[GrainRun], efficiency: f64) -> Metg {
         low: end(low).map(|low| low.min(value)),
         high: end(high).map(|high| high.max(value)),
     })
-}
-
-/// Ascending.
-fn by_grain(runs: &[GrainRun]) -> Vec<Tried> {
-    let usable = |run: &&GrainRun| run.grain_ns > 0.0 && run.efficiency().is_finite();
-    let mut sorted: Vec<&GrainRun> = runs.iter().filter(usable).collect();
-    sorted.sort_by(|a, b| a.grain_ns.total_cmp(&b.grain_ns));
-    let equal = sorted.chunk_by(|a, b| a.grain_ns == b.grain_ns);
-    equal
-        .map(|runs| Tried {
-            grain_ns: runs[0].grain_ns,
-            efficiencies: runs.iter().map(|run| run.efficiency()).collect(),
-        })
-        .collect()
 }
 
 enum Crossing {
@@ -171,24 +175,24 @@ fn crossing(fitted: &[(f64, f64)], efficiency: f64) -> Crossing {
 }
 
 /// The overhead of a job: what its run takes of a worker beyond its own work,
-/// `run time * P / jobs - grain`, at the smallest grain that was tried. The mean weight of
-/// the jobs counts. `None` without runs.
-pub fn floor_ns_per_job(runs: &[GrainRun], workers: NonZeroU32, seed: u64) -> Option<Estimate> {
-    let smallest = runs.iter().map(|run| run.grain_ns).min_by(f64::total_cmp)?;
-    let of_smallest = runs
-        .iter()
-        .filter(|run| run.grain_ns == smallest && run.jobs > 0);
-    let floors: Vec<f64> = of_smallest
-        .map(|run| {
-            let jobs = run.jobs as f64;
+/// `run time * P / jobs - grain`, at the smallest grain that was tried: the median of the
+/// runs of a trial, the mean over trials. The mean weight of the jobs counts. `None` without
+/// runs.
+pub fn floor_ns_per_job(trials: &[Vec<GrainRun>], workers: NonZeroU32) -> Option<Estimate> {
+    let all = trials.iter().flatten();
+    let smallest = all.map(|run| run.grain_ns).min_by(f64::total_cmp)?;
+    let of_trial = |runs: &Vec<GrainRun>| {
+        let of_smallest = runs
+            .iter()
+            .filter(|run| run.grain_ns == smallest && run.jobs > 0);
+        let floor = |run: &GrainRun| {
             let work = run.grain_ns * run.total_weight as f64;
-            (run.run_time_ns * f64::from(workers.get()) - work) / jobs
-        })
-        .collect();
-    bootstrap::figure(floors.len(), seed, |draw| {
-        let mut drawn: Vec<f64> = draw.iter().map(|at| floors[*at]).collect();
-        theil_sen::median(&mut drawn)
-    })
+            (run.run_time_ns * f64::from(workers.get()) - work) / run.jobs as f64
+        };
+        theil_sen::median(&mut of_smallest.map(floor).collect::<Vec<_>>())
+    };
+    let each: Vec<f64> = trials.iter().filter_map(of_trial).collect();
+    over_trials(&each)
 }
 
 #[cfg(test)]

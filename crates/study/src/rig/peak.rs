@@ -7,10 +7,10 @@
 //! run time = start-up + gradient p        ideal: grain/P p
 //! ```
 //!
-//! The line is that of Theil and Sen, so a fifth of all runs may be disturbed; its
-//! intervals resample the numbers of jobs, each with all of its runs. Where `p` is not
-//! a multiple of `P`, some workers have one job more than others, and the start-up
-//! holds up to `(P-1)/P` grains of that: choose multiples.
+//! Each trial has a line of its own, that of Theil and Sen, so a fifth of its runs may be
+//! disturbed; gradient and start-up are the means over trials. Where `p` is not a multiple
+//! of `P`, some workers have one job more than others, and the start-up holds up to
+//! `(P-1)/P` grains of that: choose multiples.
 //!
 //! # Two populations
 //!
@@ -20,13 +20,25 @@
 //! by the dip test: in all runs, or in the half with the fewest or the most jobs; by
 //! their time, or by their share of the run time. These are six tests at a sixth of a
 //! percent: 1 % of false alarms at most. Groups closer than 2 % of the run time are of
-//! no matter and not flagged.
+//! no matter and not flagged. Runs are compared after the lines of their trials were laid
+//! onto each other: two trials that differ are no two populations.
+//!
+//! Wake-up times are tested the same way, in each trial by itself: a worker that naps, and
+//! looks for work only when it wakes, is now awake and now not ([`two_wake_ups`]).
+//!
+//! # A kink
+//!
+//! Where the gradient changes at some number of jobs, no line is right: [`Kink`].
 
-use super::dip;
+mod kink;
+
+use super::{dip, over_trials};
 use crate::theil_sen::{self, Line};
 use plimsoll_model::Estimate;
 use std::num::NonZeroU32;
 use std::time::Duration;
+
+pub use kink::Kink;
 
 /// One run of a peak.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,6 +59,7 @@ pub struct PeakLine {
     /// grain of 0.
     pub gradient_ratio: Option<Estimate>,
     pub two_populations: Option<TwoPopulations>,
+    pub kink: Option<Kink>,
 }
 
 /// Runs that are of two kinds.
@@ -61,22 +74,84 @@ pub struct TwoPopulations {
     pub slower_share: f64,
 }
 
-/// The line through runs of peaks on so many workers. `None` without two different
-/// numbers of jobs. The time that it takes grows with the square of the runs: with
-/// 200 runs tens of milliseconds.
-pub fn line(runs: &[PeakRun], grain: Duration, workers: NonZeroU32, seed: u64) -> Option<PeakLine> {
-    let points: Vec<(f64, f64)> = runs
+/// The line through the peaks of some trials on so many workers. `None` without a trial
+/// that has two different numbers of jobs. The time that it takes grows with the square of
+/// the runs: with 200 runs tens of milliseconds.
+pub fn line(
+    trials: &[Vec<PeakRun>],
+    grain: Duration,
+    workers: NonZeroU32,
+    seed: u64,
+) -> Option<PeakLine> {
+    let points = |runs: &Vec<PeakRun>| -> Vec<(f64, f64)> {
+        let point = |run: &PeakRun| (f64::from(run.jobs), run.run_time_ns / 1e3);
+        runs.iter().map(point).collect()
+    };
+    let trials: Vec<Vec<(f64, f64)>> = trials.iter().map(points).collect();
+    let lines = trials
         .iter()
-        .map(|run| (f64::from(run.jobs), run.run_time_ns / 1e3))
-        .collect();
-    let (gradient, startup) = Line::through(&points, 0.0)?.with_intervals_by_x(seed);
+        .filter_map(|points| Some((points, Line::through(points, 0.0)?)));
+    let lines: Vec<(&Vec<(f64, f64)>, Line)> = lines.collect();
+    let mean = |of: fn(&Line) -> f64| {
+        let each: Vec<f64> = lines.iter().map(|(_, line)| of(line)).collect();
+        over_trials(&each)
+    };
+    let gradient = mean(Line::slope)?;
+    let startup = mean(|line| line.at(0.0))?;
+    let of_all = |x: f64| startup.value + gradient.value * x;
+    let onto = |(points, line): &(&Vec<(f64, f64)>, Line)| -> Vec<(f64, f64)> {
+        let moved = points
+            .iter()
+            .map(|(x, y)| (*x, y - line.at(*x) + of_all(*x)));
+        moved.collect()
+    };
     let ideal = grain.as_secs_f64() * 1e6 / f64::from(workers.get());
     Some(PeakLine {
         gradient_us_per_job: gradient,
         startup_us: startup,
         gradient_ratio: (ideal > 0.0).then(|| gradient.map_rising(|g| g / ideal)),
-        two_populations: two_populations(points, seed),
+        two_populations: two_populations(lines.iter().flat_map(onto).collect(), seed),
+        kink: kink::kink(&trials),
     })
+}
+
+/// The fewest peaks of a trial whose wake-up times show whether they are of two kinds.
+pub const FEWEST_WAKE_UPS: usize = dip::FEWEST;
+
+/// Wake-up times of two kinds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TwoWakeUps {
+    /// The median of each kind.
+    pub faster_us: f64,
+    pub slower_us: f64,
+    /// The part of the peaks with the slower kind, in the trial that shows it.
+    pub slower_share: f64,
+}
+
+/// Kinds of wake-ups are told apart from this ratio on: less is the machine's.
+const WAKE_UPS_APART: f64 = 2.0;
+
+/// Whether the wake-up times of the peaks of some trials, in microseconds, are of two kinds
+/// in one of the trials. Trials with fewer than [`FEWEST_WAKE_UPS`] show nothing.
+pub fn two_wake_ups(trials: &[Vec<f64>], seed: u64) -> Option<TwoWakeUps> {
+    let level = FALSE_ALARMS / trials.len().max(1) as f64;
+    let of_trial = |times: &Vec<f64>| {
+        if !dip::has_two_modes(times, level, seed) {
+            return None;
+        }
+        let mut sorted = times.clone();
+        sorted.sort_by(f64::total_cmp);
+        let at = split(&sorted);
+        let (faster, slower) = sorted.split_at_mut(at);
+        let slower_share = slower.len() as f64 / times.len() as f64;
+        let (faster_us, slower_us) = (theil_sen::median(faster)?, theil_sen::median(slower)?);
+        (slower_us > WAKE_UPS_APART * faster_us).then_some(TwoWakeUps {
+            faster_us,
+            slower_us,
+            slower_share,
+        })
+    };
+    trials.iter().find_map(of_trial)
 }
 
 /// The probability that a single population is flagged.

@@ -147,10 +147,12 @@ impl<'a> Bench<'a> {
         }
         let set = self.calibration.unwrap_or(busy);
         let grain_ns = grain.as_nanos() as f64;
+        let all_busy_ns = grain_ns * busy.inflation_over(&set);
         Ok(Calibrated {
             grain_ns: grain.as_nanos() as u64,
             alone_ns: grain_ns * alone.inflation_over(&set),
-            all_busy_ns: grain_ns * busy.inflation_over(&set),
+            all_busy_ns,
+            all_busy_mean_ns: Some(all_busy_ns * busy.interruption_ratio),
         })
     }
 
@@ -263,6 +265,8 @@ fn kept(schedule: &Schedule, times: &[JobTime]) -> DeadlineFigures {
 fn timed(timeline: &Timeline) -> TimedFigures {
     TimedFigures {
         first_start_ns: timeline.first_start_ns,
+        all_started_ns: timeline.all_started_ns,
+        overlapping: timeline.overlapping,
         covered_ns: timeline.covered_ns(),
         busy_ns: timeline.busy_ns,
         all_busy_ns: timeline.all_busy_ns,

@@ -3,16 +3,18 @@
 use super::super::findings::{LinePoint, PeakFinding};
 use super::super::outcome::{Part, RigSetting, RigTrial, RunFigures, TimedFigures};
 use super::super::plan::{RigPlan, peak_sizes};
-use super::{mean, over_trials, sure, valid};
+use super::{Study, mean, mean_of, ratio_of_sums, valid};
 use plimsoll_model::Estimate;
 use plimsoll_study::rig::peak::{self, PeakLine, PeakRun};
+use plimsoll_study::rig::product;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// A large peak: starting and ending are a small part of it.
 const LARGE: u32 = 100;
 
-pub(super) fn findings(plan: &RigPlan, trials: &[RigTrial]) -> Vec<PeakFinding> {
+pub(super) fn findings(study: &Study<'_>) -> Vec<PeakFinding> {
+    let plan = study.plan;
     if !plan.has(Part::Peak) {
         return Vec::new();
     }
@@ -20,75 +22,101 @@ pub(super) fn findings(plan: &RigPlan, trials: &[RigTrial]) -> Vec<PeakFinding> 
         let rows = plan
             .peak_grains
             .iter()
-            .map(|grain| row(plan, trials, name, *grain));
+            .map(|grain| row(study, name, *grain));
         rows.collect::<Vec<_>>()
     };
     plan.schedulers.iter().flat_map(of).collect()
 }
 
-fn row(plan: &RigPlan, trials: &[RigTrial], scheduler: &str, grain: Duration) -> PeakFinding {
+fn row(study: &Study<'_>, scheduler: &str, grain: Duration) -> PeakFinding {
+    let (plan, interruption) = (study.plan, study.interruption);
     let setting = RigSetting::Peak {
         scheduler: scheduler.to_owned(),
         grain,
     };
-    let valid = valid(trials, &setting);
+    let valid = valid(study.trials, &setting);
     let large = Large::of(plan, grain);
-    let sizes = peak_sizes(grain, plan.workers());
     let line = line(plan, &valid, grain);
+    // By how much less a machine without interruptions would take.
+    let shorter = Estimate {
+        value: 1.0 / interruption.value,
+        low: interruption.high.map(|high| 1.0 / high),
+        high: interruption.low.map(|low| 1.0 / low),
+    };
+    let job_ns = |trial: &RigTrial| trial.outcome.uninterrupted_ns(grain.as_nanos() as u64);
+    let efficiency = mean_of(&valid, |trial| {
+        let (job_ns, workers) = (job_ns(trial)?, f64::from(plan.workers()));
+        let run = |run: &RunFigures| (job_ns * run.weight as f64, run.elapsed_ns as f64 * workers);
+        ratio_of_sums(large.runs(trial).map(run))
+    });
+    let inflation = mean_of(&valid, |trial| {
+        let job_ns = job_ns(trial)?;
+        let timed = large.timed(trial);
+        ratio_of_sums(timed.map(|(run, t)| (t.busy_ns as f64, job_ns * f64::from(run.jobs))))
+    });
+    let each = || valid.iter().flat_map(|trial| large.timed(trial));
     PeakFinding {
         scheduler: scheduler.to_owned(),
         grain_us: grain.as_secs_f64() * 1e6,
-        average_concurrency: over_trials(plan, &valid, |trial| {
-            mean(
-                large
-                    .timed(trial)
-                    .map(|(_, t)| t.busy_ns as f64 / t.covered_ns as f64),
-            )
+        average_concurrency: mean_of(&valid, |trial| {
+            let timed = large.timed(trial);
+            ratio_of_sums(timed.map(|(_, t)| (t.busy_ns as f64, t.covered_ns as f64)))
         }),
-        gradient_ratio: sure(line.and_then(|line| line.gradient_ratio), valid.len()),
-        startup_us: sure(line.map(|line| line.startup_us), valid.len()),
+        gradient_ratio: line
+            .and_then(|line| line.gradient_ratio)
+            .map(|gradient| product(gradient, shorter)),
+        startup_us: line.map(|line| line.startup_us),
         two_populations: line.map(|line| line.two_populations.is_some()),
-        line: line.map_or_else(Vec::new, |line| drawn(&line, &sizes)),
-        efficiency_ratio: over_trials(plan, &valid, |trial| {
-            let runs = large.runs(trial);
-            mean(runs.filter_map(|run| run.efficiency(trial, plan.workers())))
+        kink_at_jobs: line.and_then(|line| line.kink).map(|kink| kink.at_jobs),
+        two_wake_ups: two_wake_ups(plan, &valid, large),
+        line: line.map_or_else(Vec::new, |line| {
+            drawn(&line, &peak_sizes(grain, plan.workers()))
         }),
-        all_busy_share: mean(valid.iter().flat_map(|trial| {
-            let timed = large.timed(trial);
-            timed.map(|(_, t)| t.all_busy_ns as f64 / t.covered_ns as f64)
-        })),
-        impeded_us_per_job: mean(valid.iter().flat_map(|trial| {
-            let timed = large.timed(trial);
-            timed.map(|(run, t)| t.impeded_ns as f64 / f64::from(run.jobs) / 1e3)
-        })),
-        job_inflation_ratio: over_trials(plan, &valid, |trial| {
-            let ideal = trial.outcome.ideal_ns(grain.as_nanos() as u64)?;
-            mean(
-                large
-                    .timed(trial)
-                    .map(|(run, t)| t.busy_ns as f64 / f64::from(run.jobs) / ideal),
-            )
-        }),
+        efficiency_ratio: efficiency.map(|ratio| product(ratio, interruption)),
+        all_busy_share: mean(each().map(|(_, t)| t.all_busy_ns as f64 / t.covered_ns as f64)),
+        impeded_us_per_job: mean(
+            each().map(|(run, t)| t.impeded_ns as f64 / f64::from(run.jobs) / 1e3),
+        ),
+        job_inflation_ratio: inflation.map(|ratio| product(ratio, shorter)),
+        overlapping_share: ratio_of_sums(
+            each().map(|(run, t)| (f64::from(t.overlapping), f64::from(run.jobs))),
+        ),
         trials: valid.len(),
     }
 }
 
-/// The line through the run times of all trials, each corrected by the calibrations
+/// The lines through the run times of the trials, each corrected by the calibrations
 /// around it to a job of exactly this length.
 fn line(plan: &RigPlan, valid: &[&RigTrial], grain: Duration) -> Option<PeakLine> {
     let grain_ns = grain.as_nanos() as u64;
     let of_trial = |trial: &&RigTrial| {
-        let ideal_ns = trial.outcome.ideal_ns(grain_ns)?;
+        let job_ns = trial.outcome.uninterrupted_ns(grain_ns)?;
         let runs = trial.outcome.runs.iter();
         let run = move |run: &RunFigures| PeakRun {
             jobs: run.jobs,
-            run_time_ns: run.elapsed_ns as f64 * grain_ns as f64 / ideal_ns,
+            run_time_ns: run.elapsed_ns as f64 * grain_ns as f64 / job_ns,
         };
         Some(runs.map(run).collect::<Vec<_>>())
     };
-    let runs: Vec<PeakRun> = valid.iter().filter_map(of_trial).flatten().collect();
+    let trials: Vec<Vec<PeakRun>> = valid.iter().filter_map(of_trial).collect();
     let workers = NonZeroU32::new(plan.workers())?;
-    peak::line(&runs, grain, workers, plan.run.seed)
+    peak::line(&trials, grain, workers, plan.run.seed)
+}
+
+/// Whether some of the large peaks have all workers at work much later than others: at the
+/// end of the peak, if one never came. `None` if no trial has enough of them.
+fn two_wake_ups(plan: &RigPlan, valid: &[&RigTrial], large: Large) -> Option<bool> {
+    let awake_us = |(_, t): (&RunFigures, TimedFigures)| {
+        let ns = t.all_started_ns.unwrap_or(t.first_start_ns + t.covered_ns);
+        ns as f64 / 1e3
+    };
+    let of_trial = |trial: &&RigTrial| large.timed(trial).map(awake_us).collect();
+    let trials: Vec<Vec<f64>> = valid.iter().map(of_trial).collect();
+    let shown = |times: &Vec<f64>| times.len() >= peak::FEWEST_WAKE_UPS;
+    trials
+        .iter()
+        .any(shown)
+        .then(|| peak::two_wake_ups(&trials, plan.run.seed).is_some())
 }
 
 /// The line at no jobs, with the interval of the start-up, and at the most jobs, with that
@@ -142,15 +170,5 @@ impl Large {
     fn timed(self, trial: &RigTrial) -> impl Iterator<Item = (&RunFigures, TimedFigures)> {
         let timed = self.runs(trial).filter_map(|run| Some((run, run.timed?)));
         timed.filter(|(_, timed)| timed.covered_ns > 0)
-    }
-}
-
-impl RunFigures {
-    /// The work of its jobs, as calibrated, divided by run time and workers; `None`
-    /// without a calibration.
-    pub(super) fn efficiency(&self, trial: &RigTrial, workers: u32) -> Option<f64> {
-        let ideal_ns = trial.outcome.ideal_ns(self.grain_ns)? * self.weight as f64;
-        let spent_ns = self.elapsed_ns as f64 * f64::from(workers);
-        (spent_ns > 0.0).then(|| ideal_ns / spent_ns)
     }
 }
