@@ -121,7 +121,7 @@ fn workers_that_nap_are_told() {
             // Enough peaks for a test within the trial.
             trial.outcome.runs.extend((0..3).flat_map(|_| runs.clone()));
             for (nth, run) in trial.outcome.runs.iter_mut().enumerate() {
-                let nap_ns = if nth % 2 == 0 { nap_ns } else { 0 };
+                let nap_ns = if nth.is_multiple_of(2) { nap_ns } else { 0 };
                 if let Some(timed) = &mut run.timed {
                     timed.all_started_ns = Some(60_000 + 500 * nth as u64 + nap_ns);
                 }

@@ -183,7 +183,11 @@ fn a_worker_that_naps_is_seen_and_one_that_does_not_is_not() {
     let wake_ups = |naps: bool, seed: u64| {
         let mut rng = Rng::seeded(seed);
         let one = |nth: u32, usual: f64, rng: &mut Rng| {
-            let nap = if naps && nth % 2 == 0 { 1000.0 } else { 0.0 };
+            let nap = if naps && nth.is_multiple_of(2) {
+                1000.0
+            } else {
+                0.0
+            };
             usual + 20.0 * rng.exponential() + nap
         };
         let mut trials = Vec::new();
