@@ -22,7 +22,8 @@ pub enum IdleMeans {
     DisableStates,
     /// The limit on all CPUs, in force while we hold its file open.
     DmaLatency,
-    /// All CPUs of a guest poll for some time before they halt.
+    /// All CPUs of a guest poll for some time before they halt. The kernel adapts it: a CPU
+    /// polls only after it has slept for less than that time.
     HaltPoll,
     /// A thread of class `SCHED_IDLE` runs on the CPU.
     Spinner,
@@ -87,6 +88,8 @@ pub fn choose_means(
     });
     Ok(judged.into())
 }
+
+const NO_DRIVER: &str = "there is no idle driver (cpuidle/current_driver)";
 
 /// What the choice depends on.
 #[derive(Debug, Clone)]
@@ -190,6 +193,7 @@ impl Facts {
             IdleMeans::DisableStates => self
                 .limit_has_no_effect(limit, false)
                 .or_else(|| self.disable.why_not("cpuN/cpuidle/stateM/disable")),
+            IdleMeans::HaltPoll if self.setup.driver.is_none() => Some(NO_DRIVER.to_owned()),
             IdleMeans::HaltPoll if self.setup.governor.as_deref() != Some("haltpoll") => {
                 Some("the idle governor is not haltpoll".to_owned())
             }
@@ -206,7 +210,7 @@ impl Facts {
             Some(longest) => longest,
         };
         let Some(driver) = &self.setup.driver else {
-            return Some("there is no idle driver (cpuidle/current_driver)".to_owned());
+            return Some(NO_DRIVER.to_owned());
         };
         if self.deepest().is_none_or(|deepest| deepest <= longest) {
             return Some(self.no_state_takes_longer(longest, driver));

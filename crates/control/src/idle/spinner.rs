@@ -15,6 +15,7 @@ use rustix::thread::sched_getcpu;
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt;
 use std::hint::spin_loop;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
@@ -156,10 +157,13 @@ impl Spinner {
         spawned.map_err(|source| ControlError::NoSpinner { cpu, source })?;
         match is_started.recv() {
             Ok(Ok(())) => Ok(Spinner(shared)),
-            Ok(Err(error)) => {
-                let source = std::io::Error::other(error.to_string());
-                Err(ControlError::NoSpinner { cpu, source })
-            }
+            Ok(Err(error)) => Err(ControlError::NoSpinner {
+                cpu,
+                source: match error {
+                    ControlError::File { source, .. } => source,
+                    other => io::Error::other(other.to_string()),
+                },
+            }),
             Err(_) => Err(ControlError::Ending),
         }
     }

@@ -90,7 +90,7 @@ fn means_follow_driver_governor_and_limit() {
             &[Limit, Spinner, HaltPoll, DmaLatency],
         ),
         ("haltpoll, a limit", &halts, us(5), &[Spinner, HaltPoll]),
-        ("no driver", &guest(None, "menu"), poll, &[Spinner]),
+        ("no driver", &guest(None, "haltpoll"), poll, &[Spinner]),
         (
             "a guest with menu",
             &guest(Some("haltpoll"), "menu"),

@@ -177,6 +177,24 @@ fn a_spinner_runs_on_its_cpu_until_it_is_dropped() {
     wait("it to end", || thread_named(&name).is_none());
 }
 
+#[test]
+fn a_spinner_needs_a_cpu_that_is_there() {
+    let root = Root::machine();
+    let dir = tempfile::tempdir().unwrap();
+    let journal = Journals::at(dir.path().join("plimsoll"))
+        .open(&root)
+        .unwrap();
+    let control = IdleControl::new(&root, &journal, IdleMeans::Spinner);
+    // Above all that a mask has.
+    for cpu in [1000, 5000] {
+        let error = control
+            .keep_awake(cpu, ResumeLatency::PollOnly)
+            .unwrap_err();
+        let expected = format!("no spinner can run on CPU {cpu}: Invalid argument");
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+}
+
 fn thread_named(name: &str) -> Option<String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
     let mut paths = tasks.map(|task| task.path().display().to_string());
