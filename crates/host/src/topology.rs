@@ -217,7 +217,10 @@ mod tests {
         for (cpu, shared) in [(0, "0,4"), (1, "1,5")] {
             let dir = format!("sys/devices/system/cpu/cpu{cpu}/cache");
             tree.write(&format!("{dir}/index0/level"), "1\n");
-            tree.write(&format!("{dir}/index0/shared_cpu_list"), &format!("{shared}\n"));
+            tree.write(
+                &format!("{dir}/index0/shared_cpu_list"),
+                &format!("{shared}\n"),
+            );
             tree.write(&format!("{dir}/index3/level"), "3\n");
             tree.write(&format!("{dir}/index3/shared_cpu_list"), "0-1,4-5,7\n");
         }

@@ -297,7 +297,10 @@ fn wakee(line: &Line, mut times: impl Iterator<Item = u64>) -> Woken {
     loop {
         let made = line.made.load(Ordering::Acquire);
         let now = now_ns();
-        for at in times.by_ref().take((made & !CLOSED).wrapping_sub(seen) as usize) {
+        for at in times
+            .by_ref()
+            .take((made & !CLOSED).wrapping_sub(seen) as usize)
+        {
             woken.latency.record_ns(now.saturating_sub(at));
         }
         seen = made & !CLOSED;

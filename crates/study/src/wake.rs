@@ -103,10 +103,9 @@ impl Figure {
         if value <= 0.0 {
             return self.estimate();
         }
-        self.reach(f64::ln)
-            .map_or(Estimate::alone(value), |reach| {
-                Estimate::within(value, value * (-reach).exp(), value * reach.exp())
-            })
+        self.reach(f64::ln).map_or(Estimate::alone(value), |reach| {
+            Estimate::within(value, value * (-reach).exp(), value * reach.exp())
+        })
     }
 
     /// Half the width of the interval, on a scale; `None` for fewer than three passes, or where

@@ -1,6 +1,7 @@
 //! The flags of `plimsoll wake`.
 
 use super::plan::BurnBudget;
+use super::program::Program;
 use crate::args::RunArgs;
 use crate::args::value::{positive_duration, window};
 use crate::experiment::HelpPage;
@@ -17,6 +18,8 @@ Examples:
         the policy that burns least of those with a p99 of 20 us
   plimsoll wake --policies as-is,gate --gaps 1ms,5ms --waits futex
         the gate alone, at two gaps
+  plimsoll wake --workload pgbench
+        pgbench -S at ten transactions a second under each policy
   plimsoll wake --limit 5us --budget 10W
         CPUs that are kept awake may enter states that they leave within 5 us";
 
@@ -26,6 +29,8 @@ const PLAN: &[&str] = &[
     "placements",
     "gaps",
     "arrivals",
+    "workload",
+    "database",
     "limit",
     "quick",
     "passes",
@@ -39,7 +44,17 @@ const PLAN: &[&str] = &[
 pub(super) const HELP: HelpPage = HelpPage {
     headings: &[
         ("Question", &["policies", "limit", "latency", "budget"]),
-        ("Wake-ups", &["waits", "placements", "gaps", "arrivals"]),
+        (
+            "Wake-ups",
+            &[
+                "waits",
+                "placements",
+                "gaps",
+                "arrivals",
+                "workload",
+                "database",
+            ],
+        ),
         (
             "Measurement",
             &["quick", "passes", "duration", "seed", "cpus"],
@@ -50,6 +65,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("gaps", "From one wake-up to the next, on average"),
         ("latency", "The p99 that the recommended policy keeps"),
         ("budget", "What it may burn more, such as 5% or 10W"),
+        ("workload", "Measure schbench or pgbench instead"),
         ("quick", "Fewer kinds of wake-ups (under 2 minutes)"),
     ],
     fixed: PLAN,
@@ -91,6 +107,14 @@ pub struct WakeArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arrivals)]
     pub(super) arrivals: Option<Vec<Arrivals>>,
 
+    /// Measure a program instead, on the CPUs of the gate: schbench, or pgbench with read-only transactions.
+    #[arg(long, value_name = "PROGRAM", value_enum, conflicts_with_all = ["waits", "placements", "gaps", "arrivals", "latency", "budget"])]
+    pub(super) workload: Option<Program>,
+
+    /// The database of pgbench, filled by pgbench -i: a name or a connection string (default: a temporary server).
+    #[arg(long, value_name = "DATABASE", requires = "workload")]
+    pub(super) database: Option<String>,
+
     /// Fewer kinds of wake-ups.
     #[arg(long)]
     pub(super) quick: bool,
@@ -99,7 +123,7 @@ pub struct WakeArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
     pub(super) passes: Option<u32>,
 
-    /// How long each trial measures; p99.9 takes 2995 wake-ups in it (default: 1s).
+    /// How long each trial measures; p99.9 takes 2995 wake-ups in it (default: 1s; with --workload 10s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window, allow_hyphen_values = true)]
     pub(super) duration: Option<Duration>,
 

@@ -35,7 +35,11 @@ fn by_burn(found: &WakeFindings) -> Option<Chart> {
         let (low, high) = d.x_range.unwrap_or((d.x, d.x));
         [low, high]
     });
-    let x = Axis::new("burn, % of all CPU time", Scale::up_to(burned), Unit::Number);
+    let x = Axis::new(
+        "burn, % of all CPU time",
+        Scale::up_to(burned),
+        Unit::Number,
+    );
     let late = Scale::up_to(points().flat_map(Datum::y_extent));
     let y = Axis::new("mean p99", late, Unit::Time);
     let hint = "One point for each policy; lower and further left is better. Bars are 95 % confidence intervals.";

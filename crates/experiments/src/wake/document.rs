@@ -20,6 +20,10 @@ pub(super) fn document<'a>(report: &'a ReportOf<'a, Wake>) -> Document<'a> {
 
 fn answers(out: &mut Document<'_>, found: &WakeFindings) {
     let why = found.recommended.why.clone();
+    if found.recommended.because == Because::ProgramMeasured {
+        out.answer(Ink::Plain, why);
+        return;
+    }
     match (found.recommended.policy, found.recommended.because) {
         (Some(policy), _) => out.answer(Ink::Green, format!("Recommended: {policy}. {why}")),
         (None, Because::Inconclusive) => out.answer(Ink::Red, format!("Inconclusive. {why}")),
@@ -65,7 +69,9 @@ fn doubts(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
         ));
     }
     let is_shown = |e: Option<Estimate>| e.is_some_and(|e| e.interval().is_some());
-    if plan.run.passes < 3 || !found.policies.iter().any(|row| is_shown(row.p99_us)) {
+    let mut means = found.policies.iter().map(|row| row.p99_us);
+    let mut burns = found.programs.iter().map(|row| row.burn_pct);
+    if plan.run.passes < 3 || !(means.any(is_shown) || burns.any(is_shown)) {
         texts.push("Fewer than 3 valid passes: means have no interval.".to_owned());
     }
     let yellow = texts.into_iter().map(|text| Ink::Yellow.says(text));
@@ -73,6 +79,13 @@ fn doubts(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
 }
 
 fn notes(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
+    if let Some(program) = &plan.program {
+        let text = format!(
+            "{} runs on CPU {}, which the gate keeps awake. Burn is CPU time of all tasks, and idle time spent polling, of the time of all CPUs; other load is part of it.",
+            program.program, program.cpus
+        );
+        return vec![Ink::Plain.says(text)];
+    }
     let mut texts = vec![
         "Latency runs from the intended time of a wake-up until the thread runs. Burn is CPU time of waker, woken thread and spinners, and idle time spent polling, of the time of all CPUs; other tasks are left out.".to_owned(),
     ];
@@ -97,11 +110,18 @@ fn notes(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
     }
     let mut absent: Vec<String> = Vec::new();
     for row in &found.policies {
-        absent.extend(row.power_absent.iter().map(|why| format!("Power: absent, {why}.")));
+        absent.extend(
+            row.power_absent
+                .iter()
+                .map(|why| format!("Power: absent, {why}.")),
+        );
         let clock = row.clock_absent.iter();
         absent.extend(clock.map(|why| format!("Lost turbo: absent, {why}.")));
     }
-    absent.push(format!("Parts of a wake-up: absent, {}.", found.split.absent));
+    absent.push(format!(
+        "Parts of a wake-up: absent, {}.",
+        found.split.absent
+    ));
     absent.dedup();
     absent.sort();
     absent.dedup();

@@ -60,6 +60,9 @@ impl Experiment for Wake {
     }
 
     fn workload(plan: &WakePlan) -> String {
+        if let Some(program) = &plan.program {
+            return format!("{} on CPU {}", program.program, program.cpus);
+        }
         let placed = plan.placements.iter().find(|p| p.waker_cpu.is_some());
         let at = match placed.or(plan.placements.first()) {
             Some(p) => match p.waker_cpu {
@@ -69,6 +72,13 @@ impl Experiment for Wake {
             None => String::new(),
         };
         format!("wake-ups of a thread{at}")
+    }
+
+    fn commands(plan: &WakePlan) -> Vec<String> {
+        let program = plan.program.iter();
+        program
+            .map(|p| format!("{:?}", p.program.to_string()))
+            .collect()
     }
 
     fn planner(plan: &WakePlan) -> impl Planner<Setting = WakeSetting, Outcome = WakeOutcome> {

@@ -1,6 +1,7 @@
 //! What a run concludes. Plain data.
 
-use plimsoll_model::{Arrivals, Estimate, IdlePolicy, Placement, Wait};
+use super::program::Program;
+use plimsoll_model::{Arrivals, CpuSet, Estimate, IdlePolicy, Placement, Wait};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,6 +14,8 @@ pub struct WakeFindings {
     pub policies: Vec<PolicyFinding>,
     /// Idle states of the CPUs on which threads were woken, but those that poll.
     pub states: Vec<StateFinding>,
+    /// What a program measured, a row for each policy; empty without --workload.
+    pub programs: Vec<ProgramFinding>,
     pub noise: NoiseFinding,
     pub recommended: RecommendedPolicy,
     /// The parts of a wake-up: leaving the idle state, activation, run queue.
@@ -144,6 +147,35 @@ pub enum Because {
     NoneWithinLimits,
     /// Too few valid trials.
     Inconclusive,
+    /// A program was measured, whose figures the table compares.
+    ProgramMeasured,
+}
+
+/// What a program measured under one policy.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ProgramFinding {
+    pub policy: IdlePolicy,
+    pub program: Program,
+    /// The CPUs that it is restricted to: those of the gate.
+    pub cpus: CpuSet,
+    /// The mean over valid trials of each figure that it printed.
+    pub figures: Vec<ProgramFigureFinding>,
+    /// CPU time of all tasks, and idle time spent polling; percent of the time of all CPUs.
+    pub burn_pct: Option<Estimate>,
+    /// Power of all packages; null without an energy counter.
+    pub power_w: Option<Estimate>,
+    /// Valid trials.
+    pub trials: usize,
+}
+
+/// A figure that a program printed.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct ProgramFigureFinding {
+    /// p50, p90, p99 and max of schbench; average and stddev of pgbench.
+    pub name: String,
+    /// us or ms.
+    pub unit: String,
+    pub value: Option<Estimate>,
 }
 
 /// The parts of a wake-up.

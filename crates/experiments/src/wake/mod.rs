@@ -14,6 +14,7 @@ mod outcome;
 mod plan;
 mod policy;
 mod prepare;
+mod program;
 mod runner;
 mod study;
 mod tables;

@@ -1,5 +1,6 @@
 //! What a trial is made at, and what it measures besides latency and slip.
 
+use super::program::{Program, ProgramFigure};
 use plimsoll_model::{Arrivals, IdlePolicy, Placement, Rate, Trial, TrialSetting, Wait};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,7 +11,35 @@ use std::time::Duration;
 pub struct WakeSetting {
     pub policy: IdlePolicy,
     #[serde(flatten)]
-    pub wakes: Wakes,
+    pub load: WakeLoad,
+}
+
+/// What sleeps and wakes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WakeLoad {
+    /// A thread of Plimsoll.
+    Wakes(Wakes),
+    /// A program that measures by itself.
+    Program(Program),
+}
+
+impl WakeSetting {
+    pub(super) fn wakes(&self) -> Option<&Wakes> {
+        match &self.load {
+            WakeLoad::Wakes(wakes) => Some(wakes),
+            WakeLoad::Program(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for WakeSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.load {
+            WakeLoad::Wakes(wakes) => write!(f, "{}: {wakes}", self.policy),
+            WakeLoad::Program(program) => write!(f, "{}: {program}", self.policy),
+        }
+    }
 }
 
 /// The wake-ups of a trial.
@@ -41,13 +70,17 @@ impl fmt::Display for Wakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gap = plimsoll_model::human_duration(self.gap);
         let arrivals = if self.poisson { "Poisson" } else { "constant" };
-        write!(f, "{} {}, {arrivals} gaps of {gap}", self.wait, self.placement)
+        write!(
+            f,
+            "{} {}, {arrivals} gaps of {gap}",
+            self.wait, self.placement
+        )
     }
 }
 
 impl TrialSetting for WakeSetting {
     fn rate(&self) -> Option<Rate> {
-        Rate::per_second(1.0 / self.wakes.gap.as_secs_f64())
+        Rate::per_second(1.0 / self.wakes()?.gap.as_secs_f64())
     }
 }
 
@@ -72,6 +105,9 @@ pub struct WakeOutcome {
     /// CPUs; `None` without a cpuidle driver.
     #[serde(rename = "polled_ns", with = "plimsoll_model::OptionNs")]
     pub polled: Option<Duration>,
+    /// What the program printed; empty where a thread of Plimsoll is woken.
+    #[serde(default)]
+    pub program: Vec<ProgramFigure>,
     /// The idle states of the woken thread's CPU; empty without a cpuidle driver.
     pub states: Vec<StateUse>,
 }

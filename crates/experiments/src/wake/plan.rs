@@ -1,8 +1,9 @@
 //! The plan of a run, and the planner. Pure.
 
-use super::outcome::{WakeOutcome, WakeSetting, WakeTrial, Wakes};
-use plimsoll_engine::{Next, Planner, Progress};
+use super::outcome::{WakeLoad, WakeOutcome, WakeSetting, WakeTrial, Wakes};
+use super::program::ProgramPlan;
 use plimsoll_engine::visits::VisitPlanner;
+use plimsoll_engine::{Next, Planner, Progress};
 use plimsoll_model::{Arrivals, CpuId, IdlePolicy, Placement, RunPlan, TrialSpec, Wait};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,9 @@ pub struct WakePlan {
     /// What the p99 of every wake-up is to be at most.
     #[serde(rename = "latency_ns", with = "plimsoll_model::OptionNs")]
     pub latency: Option<Duration>,
+    /// A program that is measured instead of a thread of Plimsoll.
+    #[serde(default)]
+    pub program: Option<ProgramPlan>,
     /// What was not measured, and why: a sentence each.
     pub left_out: Vec<String>,
     /// What every run has.
@@ -92,6 +96,9 @@ impl WakePlan {
     /// All wake-ups, in the order of tables. A timer has no waker, and so no placement but its own.
     pub(super) fn wakes(&self) -> Vec<Wakes> {
         let mut all = Vec::new();
+        if self.program.is_some() {
+            return all;
+        }
         for wait in &self.waits {
             let fits = |p: &&Placed| (*wait == Wait::Timer) == (p.placement == Placement::SameCpu);
             for placed in self.placements.iter().filter(fits) {
@@ -109,12 +116,15 @@ impl WakePlan {
     }
 
     pub(super) fn settings(&self) -> Vec<WakeSetting> {
-        let of = |wakes: &Wakes| {
-            let wakes = *wakes;
-            let policies = self.policies.iter().copied();
-            policies.map(move |policy| WakeSetting { policy, wakes })
+        let loads: Vec<WakeLoad> = match &self.program {
+            Some(plan) => vec![WakeLoad::Program(plan.program)],
+            None => self.wakes().into_iter().map(WakeLoad::Wakes).collect(),
         };
-        self.wakes().iter().flat_map(of).collect()
+        let of = |load: WakeLoad| {
+            let policies = self.policies.iter().copied();
+            policies.map(move |policy| WakeSetting { policy, load })
+        };
+        loads.into_iter().flat_map(of).collect()
     }
 
     /// The CPUs of a placement.
@@ -128,9 +138,10 @@ impl WakePlan {
 /// planned.
 const WAKE_UPS: u32 = 360;
 
-/// How long a trial of this gap measures.
-pub(super) fn window(run: &RunPlan, gap: Duration) -> Duration {
-    run.window.max(gap * WAKE_UPS)
+/// How long a trial measures.
+pub(super) fn window(run: &RunPlan, setting: &WakeSetting) -> Duration {
+    let least = setting.wakes().map(|wakes| wakes.gap * WAKE_UPS);
+    run.window.max(least.unwrap_or_default())
 }
 
 /// Visits of all settings, pass after pass.
@@ -139,8 +150,8 @@ pub(super) struct WakePlanner<'p>(VisitPlanner<'p, WakeSetting, WakeOutcome>);
 
 impl WakePlanner<'_> {
     pub(super) fn new(plan: &WakePlan) -> WakePlanner<'_> {
-        let words = |setting: &WakeSetting| format!("{}: {}", setting.policy, setting.wakes);
-        let place = |setting: &WakeSetting| Some(setting.wakes.gap_us());
+        let words = |setting: &WakeSetting| setting.to_string();
+        let place = |setting: &WakeSetting| Some(setting.wakes()?.gap_us());
         WakePlanner(VisitPlanner::of(&plan.run, plan.settings(), words, place))
     }
 }
@@ -152,7 +163,7 @@ impl Planner for WakePlanner<'_> {
     fn next(&self, trials: &[WakeTrial]) -> Next<WakeSetting> {
         match self.0.next(trials) {
             Next::Trial(spec) => Next::Trial(TrialSpec {
-                window: window(self.0.run, spec.setting.wakes.gap),
+                window: window(self.0.run, &spec.setting),
                 ..spec
             }),
             other => other,

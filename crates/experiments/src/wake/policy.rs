@@ -46,11 +46,11 @@ impl WakeSite {
 }
 
 /// The CPUs of the woken threads: whole cores, because a core sleeps as its most awake thread does.
-pub(super) fn gated(plan: &WakePlan, root: &Root, wakee: CpuId) -> CpuSet {
+pub(super) fn gated(allowed: &CpuSet, root: &Root, wakee: CpuId) -> CpuSet {
     let own: CpuSet = [wakee].into_iter().collect();
     let cores = cores_of(root, &own);
     let all = cores.iter().flat_map(CpuSet::iter).chain([wakee]);
-    all.collect::<CpuSet>().and(&plan.run.cpus.service)
+    all.collect::<CpuSet>().and(allowed)
 }
 
 /// CPUs that are kept awake until this is dropped.
@@ -71,7 +71,9 @@ impl Policy {
         let cpus = match policy {
             IdlePolicy::AsIs | IdlePolicy::AsIsAgain => return Ok(Policy::default()),
             IdlePolicy::AllAwake => plan.run.cpus.service.clone(),
-            IdlePolicy::Gate | IdlePolicy::Spinner => gated(plan, &machine.root, wakee),
+            IdlePolicy::Gate | IdlePolicy::Spinner => {
+                gated(&plan.run.cpus.service, &machine.root, wakee)
+            }
         };
         let means = match policy {
             IdlePolicy::Spinner => Some(IdleMeans::Spinner).filter(|_| site.spins),

@@ -2,7 +2,8 @@
 
 use super::args::WakeArgs;
 use super::plan::{BurnBudget, Placed, WakePlan, window};
-use super::policy::WakeSite;
+use super::policy::{WakeSite, gated};
+use super::program::{ProgramPlan, is_installed};
 use crate::experiment::Machine;
 use plimsoll_engine::{RunError, ServiceTarget, TrialSensors};
 use plimsoll_host::{Root, Vicinity, vicinity};
@@ -14,14 +15,15 @@ use std::time::Duration;
 const MOST_SLIP: Duration = Duration::from_micros(2);
 
 /// The trials of a quick run, repeats included, take so long in sum at most.
-const QUICK: Duration = Duration::from_secs(105);
+const QUICK: Duration = Duration::from_secs(90);
 
 /// # Errors
 /// A usage error, or the machine cannot be read.
 pub(super) fn plan(args: &WakeArgs, machine: &Machine) -> Result<(WakePlan, WakeSite), RunError> {
     let root = &machine.root;
     let passes = args.passes.unwrap_or(if args.quick { 4 } else { 5 });
-    let length = args.duration.unwrap_or(Duration::from_secs(1));
+    let usual = if args.workload.is_some() { 10 } else { 1 };
+    let length = args.duration.unwrap_or(Duration::from_secs(usual));
     let mut run = args.run.plan(passes, length, 0, root)?;
     run.bounds.slip = args.run.max_slip.unwrap_or(MOST_SLIP);
     let site = WakeSite::find(root, &run.cpus.service, args.limit.0)?;
@@ -32,7 +34,16 @@ pub(super) fn plan(args: &WakeArgs, machine: &Machine) -> Result<(WakePlan, Wake
     if let Some(BurnBudget::Watts(_)) = args.budget {
         has_energy(root, &run)?;
     }
+    let program = args.workload.map(|program| {
+        let wakee = placements.first().map_or(0, |placed| placed.wakee_cpu);
+        ProgramPlan {
+            program,
+            cpus: gated(&run.cpus.service, root, wakee),
+            database: args.database.clone(),
+        }
+    });
     let mut plan = WakePlan {
+        program,
         policies,
         waits,
         placements,
@@ -47,9 +58,13 @@ pub(super) fn plan(args: &WakeArgs, machine: &Machine) -> Result<(WakePlan, Wake
     let once: Duration = plan
         .settings()
         .iter()
-        .map(|setting| window(&plan.run, setting.wakes.gap))
+        .map(|setting| window(&plan.run, setting))
         .sum();
-    plan.run.budget = match args.quick && args.passes.is_none() && args.duration.is_none() {
+    if let Some(program) = &plan.program {
+        is_installed(program.program)?;
+    }
+    let is_usual = args.passes.is_none() && args.duration.is_none();
+    plan.run.budget = match args.quick && is_usual && plan.program.is_none() {
         true => QUICK,
         false => once * passes * 2,
     };
@@ -88,7 +103,8 @@ fn placements(
     root: &Root,
     left_out: &mut Vec<String>,
 ) -> Result<(Vec<Wait>, Vec<Placed>), RunError> {
-    let none = || RunError::Usage("there is no CPU to measure on; name CPUs with --cpus".to_owned());
+    let none =
+        || RunError::Usage("there is no CPU to measure on; name CPUs with --cpus".to_owned());
     let wakee = cpus.iter().last().ok_or_else(none)?;
     let around = vicinity(root, wakee);
     let mut placed = Vec::new();
@@ -104,7 +120,11 @@ fn placements(
         let asked = args.placements.as_ref();
         *placement != Placement::SameCpu && asked.is_none_or(|list| list.contains(placement))
     };
-    for placement in Placement::ALL.into_iter().filter(asked).filter(|_| needs_waker) {
+    for placement in Placement::ALL
+        .into_iter()
+        .filter(asked)
+        .filter(|_| needs_waker)
+    {
         match waker(placement, &around, cpus, wakee) {
             Ok(waker) => placed.push(Placed {
                 placement,

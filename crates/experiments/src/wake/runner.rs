@@ -1,14 +1,15 @@
 //! The runner: a trial wakes a thread under one policy.
 
-use super::outcome::{StateUse, WakeOutcome, WakeSetting, WakeTrial};
+use super::outcome::{StateUse, WakeLoad, WakeOutcome, WakeSetting, WakeTrial, Wakes};
 use super::plan::WakePlan;
 use super::policy::{Policy, WakeSite};
+use super::program::{Ready, prepare};
 use crate::experiment::Machine;
 use plimsoll_engine::{Observer, RunError, Runner, ServiceTarget, TrialSensors, measure};
 use plimsoll_host::Root;
 use plimsoll_host::idle::{IdleState, idle_states};
 use plimsoll_load::wakeups::{Pair, PairSpec};
-use plimsoll_model::{CpuId, CpuSet, TrialSpec};
+use plimsoll_model::{Bounds, CpuId, CpuSet, IdlePolicy, Share, TrialSpec};
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -22,6 +23,8 @@ pub(super) struct WakeRunner<'a> {
     site: WakeSite,
     machine: &'a Machine,
     sensors: TrialSensors,
+    /// Started at the first trial that needs it.
+    program: Option<Ready>,
 }
 
 impl<'a> WakeRunner<'a> {
@@ -33,6 +36,7 @@ impl<'a> WakeRunner<'a> {
             site,
             machine,
             sensors: TrialSensors::new(root, cpus, ServiceTarget::OwnThreads),
+            program: None,
         }
     }
 }
@@ -44,11 +48,25 @@ impl Runner<WakeSetting, WakeOutcome> for WakeRunner<'_> {
         observer: &mut dyn Observer,
         stop: &AtomicBool,
     ) -> Result<Option<WakeTrial>, RunError> {
-        let WakeSetting { policy, wakes } = &spec.setting;
+        match &spec.setting.load {
+            WakeLoad::Wakes(wakes) => self.wake(spec, wakes, observer, stop),
+            WakeLoad::Program(_) => self.run_program(spec, observer, stop),
+        }
+    }
+}
+
+impl WakeRunner<'_> {
+    fn wake(
+        &mut self,
+        spec: &TrialSpec<WakeSetting>,
+        wakes: &Wakes,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Option<WakeTrial>, RunError> {
         let no_cpus = || RunError::Stuck("the plan has no CPUs for a trial".to_owned());
         let placed = self.plan.placed(wakes.placement).ok_or_else(no_cpus)?;
         let wakee = placed.wakee_cpu;
-        let mut held = Policy::apply(*policy, (self.plan, &self.site), self.machine, wakee)?;
+        let mut held = self.hold(spec.setting.policy, wakee)?;
         let pair = Pair::start(&PairSpec {
             wait: wakes.wait,
             waker: placed.waker_cpu,
@@ -67,23 +85,63 @@ impl Runner<WakeSetting, WakeOutcome> for WakeRunner<'_> {
             let Some(woken) = pair.run(spec.window, stop)? else {
                 return Ok(false);
             };
-            let after = Counters::read(root, cpus)?;
+            let used = Counters::read(root, cpus)?.since(&before, wakee);
             let count = woken.latency.count();
             (trial.work.intended, trial.work.sent, trial.work.completed) = (count, count, count);
             trial.work.latency = woken.latency;
             trial.work.slip = woken.slip;
             trial.outcome = WakeOutcome {
-                wakee_cpu: wakee,
                 waker_cpu: placed.waker_cpu,
                 slept: woken.slept,
                 means: held.means(),
                 not_kept: held.lost()?,
-                own_cpu: after.own_cpu.saturating_sub(before.own_cpu),
-                polled: after.polled_since(&before),
-                states: after.states_since(&before, wakee),
+                ..used
             };
             Ok(true)
         })
+    }
+
+    fn run_program(
+        &mut self,
+        spec: &TrialSpec<WakeSetting>,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Option<WakeTrial>, RunError> {
+        let plan = self.plan.program.as_ref();
+        let plan = plan.ok_or_else(|| RunError::Stuck("the plan has no program".to_owned()))?;
+        let program = match self.program.take() {
+            Some(ready) => ready,
+            None => prepare(plan)?,
+        };
+        let wakee = plan.cpus.iter().last().unwrap_or_default();
+        let mut held = self.hold(spec.setting.policy, wakee)?;
+        std::thread::sleep(SETTLING);
+        let (root, cpus) = (&self.machine.root, &self.plan.run.cpus.service);
+        // Program and server are all that runs, so that other load cannot be told from them.
+        let bounds = Bounds {
+            other_share: Share::ONE,
+            ..self.plan.run.bounds.clone()
+        };
+        let sensors = (&self.sensors, &[][..]);
+        let trial = measure(&bounds, sensors, spec, observer, |trial: &mut WakeTrial| {
+            let before = Counters::read(root, cpus)?;
+            let Some(figures) = program.run(spec.window, stop)? else {
+                return Ok(false);
+            };
+            trial.outcome = WakeOutcome {
+                program: figures,
+                means: held.means(),
+                not_kept: held.lost()?,
+                ..Counters::read(root, cpus)?.since(&before, wakee)
+            };
+            Ok(true)
+        });
+        self.program = Some(program);
+        trial
+    }
+
+    fn hold(&self, policy: IdlePolicy, wakee: CpuId) -> Result<Policy, RunError> {
+        Policy::apply(policy, (self.plan, &self.site), self.machine, wakee)
     }
 }
 
@@ -104,6 +162,17 @@ impl Counters {
                 u32::try_from(time.tv_nsec).unwrap_or(0),
             ),
         })
+    }
+
+    /// What was used since then; the states are those of the woken thread's CPU.
+    fn since(&self, before: &Counters, wakee: CpuId) -> WakeOutcome {
+        WakeOutcome {
+            wakee_cpu: wakee,
+            own_cpu: self.own_cpu.saturating_sub(before.own_cpu),
+            polled: self.polled_since(before),
+            states: self.states_since(before, wakee),
+            ..WakeOutcome::default()
+        }
     }
 
     fn states_since(&self, before: &Counters, cpu: CpuId) -> Vec<StateUse> {

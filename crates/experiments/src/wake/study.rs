@@ -1,6 +1,7 @@
 //! From trials to findings: pure.
 
 mod policies;
+mod programs;
 mod recommend;
 mod states;
 
@@ -35,7 +36,7 @@ impl<'t> Cell<'t> {
         let is_own = |t: &&WakeTrial| {
             let setting = &t.spec.setting;
             let counts = t.verdict.is_valid() && t.outcome.not_kept.is_none();
-            counts && setting.policy == policy && setting.wakes == wakes
+            counts && setting.policy == policy && setting.wakes() == Some(&wakes)
         };
         let own: Vec<&WakeTrial> = trials.iter().filter(is_own).collect();
         let of_pass = |pass| own.iter().find(|t| t.spec.pass == pass).copied();
@@ -98,8 +99,7 @@ impl<'t> Cell<'t> {
                 max: longest.map(|longest| Estimate::alone(longest.as_secs_f64() * 1e6)),
             },
             too_few: too_few(self.valid().count(), &self.quantiles),
-            asleep_pct: (wakeups > 0)
-                .then(|| (100.0 * slept as f64 / wakeups as f64).min(100.0)),
+            asleep_pct: (wakeups > 0).then(|| (100.0 * slept as f64 / wakeups as f64).min(100.0)),
             wakeups,
             trials: self.valid().count(),
         })
@@ -136,6 +136,7 @@ pub(super) fn findings(plan: &WakePlan, trials: &[WakeTrial]) -> WakeFindings {
         wakeups: cells.iter().filter_map(|cell| cell.finding(plan)).collect(),
         states: states::findings(&cells),
         recommended: recommend::recommended(plan, &policies),
+        programs: programs::findings(plan, trials, &draws),
         noise,
         policies,
         split: SplitFinding {

@@ -1,10 +1,15 @@
 //! The tables. Pure.
 
-use super::findings::{PolicyFinding, StateFinding, WakeFindings, WakeupFinding};
+use super::findings::{PolicyFinding, ProgramFinding, StateFinding, WakeFindings, WakeupFinding};
+use super::program::Program;
 use plimsoll_model::{Arrivals, Estimate};
 use plimsoll_report::{Column, Document, Table};
 
 pub(super) fn add(out: &mut Document<'_>, found: &WakeFindings) {
+    if !found.programs.is_empty() {
+        out.table(Table::of(programs(&found.programs)).on_page("programs"));
+        return;
+    }
     out.table(Table::of(wakeups(&found.wakeups)).on_page("wakeups"));
     out.table(Table::of(policies(&found.policies)).on_page("policies"));
     if !found.states.is_empty() {
@@ -67,6 +72,28 @@ fn policies(rows: &[PolicyFinding]) -> Vec<Column> {
         of("clock lost", "%", 2, |r| r.clock_loss_pct),
         words("trials", "", 5, rows, |r| r.trials.to_string()),
     ]
+}
+
+fn programs(rows: &[ProgramFinding]) -> Vec<Column> {
+    let figure = |(name, unit): (&'static str, &'static str)| {
+        let of = |row: &ProgramFinding| {
+            let mut own = row.figures.iter();
+            own.find(|figure| figure.name == name)?.value
+        };
+        Column::estimates_of(name, unit, (0, 3), rows.iter().map(of))
+    };
+    let names: &[(&str, &str)] = match rows.first().map(|row| row.program) {
+        Some(Program::Pgbench) => &[("average", "ms"), ("stddev", "ms")],
+        _ => &[("p50", "us"), ("p90", "us"), ("p99", "us"), ("max", "us")],
+    };
+    let mut columns = vec![words("policy", "", 0, rows, |r| r.policy.to_string())];
+    columns.extend(names.iter().copied().map(figure));
+    columns.extend([
+        Column::estimates_of("burn", "%", (0, 1), rows.iter().map(|r| r.burn_pct)),
+        Column::estimates_of("power", "W", (1, 1), rows.iter().map(|r| r.power_w)),
+        words("trials", "", 2, rows, |r| r.trials.to_string()),
+    ]);
+    columns
 }
 
 fn states(rows: &[StateFinding]) -> Vec<Column> {

@@ -3,9 +3,10 @@
 use super::args;
 use super::experiment::Wake;
 use super::findings::{Because, PolicyFinding, WakeFindings};
-use super::outcome::{StateUse, WakeOutcome, WakeSetting, WakeTrial, Wakes};
+use super::outcome::{StateUse, WakeLoad, WakeOutcome, WakeSetting, WakeTrial, Wakes};
 use super::plan::{BurnBudget, Placed, WakePlan, WakePlanner};
 use super::prepare::waker;
+use super::program::{Program, ProgramFigure, ProgramPlan};
 use super::study;
 use crate::experiment::Experiment;
 use plimsoll_engine::{Next, Planner};
@@ -43,6 +44,7 @@ fn plan() -> WakePlan {
         limit: None,
         budget: None,
         latency: None,
+        program: None,
         left_out: Vec::new(),
         run,
     }
@@ -102,6 +104,7 @@ impl Simulated {
                 })
                 .to_vec(),
             not_kept: None,
+            program: Vec::new(),
         };
         trial
     }
@@ -136,7 +139,7 @@ fn each_pass_visits_every_kind_under_every_policy() {
     let again = USUAL.run(&plan, 1);
     assert!(trials.iter().zip(&again).all(|(a, b)| a.spec == b.spec));
     // Long enough for p99.
-    let is_long = |t: &WakeTrial| t.window >= t.spec.setting.wakes.gap * 360;
+    let is_long = |t: &WakeTrial| t.window >= t.spec.setting.wakes().unwrap().gap * 360;
     assert!(trials.iter().all(is_long));
     let half = &trials[..30];
     let next = WakePlanner::new(&plan).next(half);
@@ -165,7 +168,10 @@ fn a_known_exit_latency_and_burn_are_found() {
     assert!((burn(IdlePolicy::AllAwake) - 90.0).abs() < 1.0);
     assert!((burn(IdlePolicy::Gate) - 45.0).abs() < 1.0);
     let price = policy(&found, IdlePolicy::Gate).p99_us_per_burn_pct;
-    assert!((price.unwrap().value - 29.0 / 45.0).abs() < 0.1, "{price:?}");
+    assert!(
+        (price.unwrap().value - 29.0 / 45.0).abs() < 0.1,
+        "{price:?}"
+    );
     assert_eq!(policy(&found, IdlePolicy::AsIs).p99_us_per_burn_pct, None);
 }
 
@@ -232,7 +238,7 @@ fn trials_that_show_nothing_are_left_out() {
     for trial in &mut trials {
         let setting = &trial.spec.setting;
         let is_gate = setting.policy == IdlePolicy::Gate;
-        if is_gate && setting.wakes == futex_1ms {
+        if is_gate && setting.load == WakeLoad::Wakes(futex_1ms) {
             trial.outcome.not_kept = Some("another program wrote 0".to_owned());
         } else if is_gate && trial.spec.pass == 0 {
             let (used, bound) = (Share::ONE, Share::ZERO);
@@ -336,4 +342,36 @@ fn a_setting_is_read_back_as_it_was_written() {
         Wake::workload(&plan),
         "wake-ups of a thread on CPU 1, woken from CPU 0"
     );
+}
+
+#[test]
+fn figures_of_a_program_are_compared_by_policy() {
+    let plan = WakePlan {
+        program: Some(ProgramPlan {
+            program: Program::Pgbench,
+            cpus: "1".parse().unwrap(),
+            database: None,
+        }),
+        ..plan()
+    };
+    let mut trials = USUAL.run(&plan, 1);
+    assert_eq!(trials.len(), 4 * 5);
+    for trial in &mut trials {
+        let ms = match trial.spec.setting.policy.is_as_is() {
+            true => 1.3,
+            false => 0.3,
+        };
+        trial.outcome.program = vec![ProgramFigure {
+            name: "average".to_owned(),
+            unit: "ms".to_owned(),
+            value: ms + 0.01 * f64::from(trial.spec.pass),
+        }];
+    }
+    let found = study::findings(&plan, &trials);
+    assert_eq!(found.recommended.because, Because::ProgramMeasured);
+    assert_eq!((found.programs.len(), found.wakeups.len()), (5, 0));
+    let gate = &found.programs[3];
+    let average = gate.figures[0].value.unwrap();
+    assert_eq!((gate.policy, gate.trials), (IdlePolicy::Gate, 4));
+    assert!(average.holds(0.315) && !average.holds(1.3), "{average:?}");
 }

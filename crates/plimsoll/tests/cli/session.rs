@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// The shortest run of each experiment, as far as its last argument.
-const RUNS: [(&str, &str); 5] = [
+const RUNS: [(&str, &str); 6] = [
     (
         "sweep",
         "--quick --trials 1 -z 200ms --levels 20 --rated 500",
@@ -20,6 +20,10 @@ const RUNS: [(&str, &str); 5] = [
     (
         "rig",
         "peak grain --grain 0,20us --scheduler central-queue --passes 1 -z 100ms",
+    ),
+    (
+        "wake",
+        "--policies as-is,spinner --waits timer --gaps 100us,1ms --passes 1 -z 100ms",
     ),
 ];
 

@@ -61,7 +61,10 @@ fn found(passes: usize, seeds: std::ops::Range<u64>) -> [u32; 2] {
             }
         }
         let draws = Draws::of(passes, seed ^ 1);
-        for (at, (q, tail)) in [(0.5, 1.0), (0.99, (0.1 * Z99).exp())].into_iter().enumerate() {
+        for (at, (q, tail)) in [(0.5, 1.0), (0.99, (0.1 * Z99).exp())]
+            .into_iter()
+            .enumerate()
+        {
             let [slowed, fastened] = [0, 1].map(|side: usize| {
                 let passes: Vec<_> = sides[side].iter().map(Some).collect();
                 Figure::quantile_us(&passes, q, &draws).unwrap()

@@ -30,7 +30,7 @@ fn burn_pct(plan: &WakePlan, trial: &WakeTrial) -> Option<f64> {
     (all > 0.0).then(|| 100.0 * burned.as_secs_f64() / all)
 }
 
-fn power_w(trial: &WakeTrial) -> Option<f64> {
+pub(super) fn power_w(trial: &WakeTrial) -> Option<f64> {
     let joules = trial.machine.energy.map(|Energy(joules)| joules)?;
     Some(joules / trial.machine.window.as_secs_f64())
 }

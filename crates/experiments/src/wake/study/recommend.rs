@@ -13,10 +13,21 @@ pub(super) fn recommended(plan: &WakePlan, policies: &[PolicyFinding]) -> Recomm
         because,
         why: why.to_owned(),
     };
+    if let Some(program) = &plan.program {
+        let why = format!(
+            "{} is measured, and the table compares its figures; a policy is recommended for wake-ups alone.",
+            program.program
+        );
+        return none(Because::ProgramMeasured, &why);
+    }
     let differing = || policies.iter().filter(|row| row.differs == Some(true));
     let is_known = |row: &PolicyFinding| row.differs.is_some() || row.policy.is_as_is();
     let others = policies.iter().filter(|row| !row.policy.is_as_is()).count();
-    if others == 0 || policies.iter().any(|row| !is_known(row) || row.p99_us.is_none()) {
+    if others == 0
+        || policies
+            .iter()
+            .any(|row| !is_known(row) || row.p99_us.is_none())
+    {
         let why = "Too few valid trials to compare the policies.";
         return none(Because::Inconclusive, why);
     }
@@ -25,7 +36,8 @@ pub(super) fn recommended(plan: &WakePlan, policies: &[PolicyFinding]) -> Recomm
     }
     let lowest = differing().filter_map(|row| Some(row.p99_us?.value));
     let Some(lowest) = lowest.min_by(f64::total_cmp) else {
-        let why = "No policy lowers the p99 of wake-ups beyond noise: leave the idle states as they are.";
+        let why =
+            "No policy lowers the p99 of wake-ups beyond noise: leave the idle states as they are.";
         return none(Because::NoneDiffers, why);
     };
     let as_good = differing().filter(|row| row.p99_us.is_some_and(|p| p.value <= AS_GOOD * lowest));
@@ -86,7 +98,10 @@ fn within_limits(plan: &WakePlan, policies: &[PolicyFinding]) -> RecommendedPoli
                 None if row.policy.is_as_is() => format!(
                     "No other policy lowers the p99 beyond noise within {limits}: leave the idle states as they are."
                 ),
-                None => format!("{} has the lowest p99 of those that keep {limits}.", row.policy),
+                None => format!(
+                    "{} has the lowest p99 of those that keep {limits}.",
+                    row.policy
+                ),
             },
         },
         None => RecommendedPolicy {

@@ -1,0 +1,176 @@
+//! Runs a program for the length of a trial.
+
+use super::cluster::Cluster;
+use super::parse::figures;
+use super::{Program, ProgramFigure, ProgramPlan};
+use plimsoll_engine::RunError;
+use plimsoll_model::CpuSet;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Signal, kill_process_group};
+use rustix::thread::{CpuSet as Mask, sched_setaffinity};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long a raised stop may stay unseen.
+const STOP_GRAIN: Duration = Duration::from_millis(50);
+
+/// A program that can be run, and the server that was started for it.
+#[derive(Debug)]
+pub(in crate::wake) struct Ready {
+    program: Program,
+    cpus: CpuSet,
+    database: Option<String>,
+    _cluster: Option<Cluster>,
+}
+
+/// Looks for the program, and starts a server if it needs one.
+///
+/// # Errors
+/// It is not installed, or its server does not start.
+pub(in crate::wake) fn prepare(plan: &ProgramPlan) -> Result<Ready, RunError> {
+    let program = plan.program;
+    is_installed(program)?;
+    let needs_server = program == Program::Pgbench && plan.database.is_none();
+    let cluster = match needs_server {
+        true => Some(restricted(&plan.cpus, Cluster::start)??),
+        false => None,
+    };
+    let database = plan.database.clone();
+    let database = database.or(cluster.as_ref().map(Cluster::database));
+    if let (Some(_), Some(database)) = (&cluster, &database) {
+        let filled = Command::new("pgbench")
+            .args(["-i", "-q", "-s", "1", database])
+            .stdin(Stdio::null())
+            .output();
+        let filled = filled.map_err(|e| not_started(program, &e))?;
+        if !filled.status.success() {
+            let text = String::from_utf8_lossy(&filled.stderr).into_owned();
+            let last = text.lines().last().unwrap_or("no message").to_owned();
+            return Err(RunError::Usage(format!("pgbench -i failed: {last}")));
+        }
+    }
+    Ok(Ready {
+        program,
+        cpus: plan.cpus.clone(),
+        database,
+        _cluster: cluster,
+    })
+}
+
+/// # Errors
+/// There is no such program in PATH.
+pub(in crate::wake) fn is_installed(program: Program) -> Result<(), RunError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path);
+    match folders.any(|folder| folder.join(program.to_string()).is_file()) {
+        true => Ok(()),
+        false => Err(RunError::Usage(match program {
+            Program::Schbench => "schbench is not in PATH; no distribution has it: build it with make from git.kernel.org/pub/scm/linux/kernel/git/mason/schbench.git".to_owned(),
+            Program::Pgbench => "pgbench is not in PATH; it is in Debian's and Ubuntu's package postgresql (postgresql-contrib elsewhere)".to_owned(),
+        })),
+    }
+}
+
+impl Ready {
+    fn command(&self, window: Duration) -> Command {
+        let seconds = window.as_secs().max(1).to_string();
+        let mut command = Command::new(self.program.to_string());
+        match self.program {
+            // Few threads that sleep most of the time, as in the second row of IBM's table.
+            Program::Schbench => command.args(["-m", "1", "-t", "1", "-R", "100", "-r", &seconds]),
+            Program::Pgbench => {
+                let fixed = ["-S", "-n", "-R", "10", "-c", "1", "-T", &seconds];
+                command.args(fixed).args(&self.database)
+            }
+        };
+        command
+    }
+
+    /// The figures of one run; `None` when stopped.
+    ///
+    /// # Errors
+    /// It cannot be started, fails, or prints something else.
+    pub(in crate::wake) fn run(
+        &self,
+        window: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<ProgramFigure>>, RunError> {
+        let output = memfd_create("plimsoll-program", MemfdFlags::CLOEXEC);
+        let output = output.map_err(|e| not_started(self.program, &e.into()))?;
+        let output = std::fs::File::from(output);
+        let both = || output.try_clone().map(Stdio::from);
+        let mut command = self.command(window);
+        let start = || -> std::io::Result<Running> {
+            let child = command.stdin(Stdio::null()).stdout(both()?).stderr(both()?);
+            Ok(Running(child.process_group(0).spawn()?))
+        };
+        let mut running =
+            restricted(&self.cpus, start)?.map_err(|e| not_started(self.program, &e))?;
+        let status = loop {
+            match running.0.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if stop.load(Ordering::Relaxed) => return Ok(None),
+                Ok(None) => std::thread::sleep(STOP_GRAIN),
+                Err(e) => return Err(not_started(self.program, &e)),
+            }
+        };
+        let text = read(output).map_err(|e| not_started(self.program, &e))?;
+        let failed = |why: String| {
+            let last = text.lines().last().unwrap_or("no output");
+            RunError::Stuck(format!(
+                "{}: {why} ({status}); it says: {last}",
+                self.program
+            ))
+        };
+        match status.success() {
+            true => figures(self.program, &text).map(Some).map_err(failed),
+            false => Err(failed("it failed".to_owned())),
+        }
+    }
+}
+
+fn read(mut file: std::fs::File) -> std::io::Result<String> {
+    use std::io::{Read, Seek};
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(1 << 20).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn not_started(program: Program, error: &std::io::Error) -> RunError {
+    RunError::Stuck(format!("{program} could not be run: {error}"))
+}
+
+/// A program that is killed, with all that it started, if it still runs when this is dropped.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            let _ = kill_process_group(rustix::process::Pid::from_child(&self.0), Signal::KILL);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// Does `work` on a thread of these CPUs: what it starts inherits them.
+///
+/// # Errors
+/// The thread cannot be started, or may not run there.
+fn restricted<T: Send>(cpus: &CpuSet, work: impl FnOnce() -> T + Send) -> Result<T, RunError> {
+    let failed =
+        |why: String| RunError::Stuck(format!("a program cannot be run on CPU {cpus}: {why}"));
+    let mut mask = Mask::new();
+    for cpu in cpus.iter().filter(|cpu| (*cpu as usize) < Mask::MAX_CPU) {
+        mask.set(cpu as usize);
+    }
+    std::thread::scope(|scope| {
+        let body = || sched_setaffinity(None, &mask).map(|()| work());
+        let thread = std::thread::Builder::new().spawn_scoped(scope, body);
+        let done = thread.map_err(|e| failed(e.to_string()))?.join();
+        let done = done.map_err(|_| failed("its thread panicked".to_owned()))?;
+        done.map_err(|e| failed(e.to_string()))
+    })
+}
