@@ -2,6 +2,7 @@
 
 use crate::compare::CompareArgs;
 use crate::export::ExportArgs;
+use crate::gate::GateArgs;
 use crate::import::ImportArgs;
 use crate::leftovers::RepairArgs;
 use crate::output::ColorChoice;
@@ -23,10 +24,11 @@ Try first:
   plimsoll compare A.plimsoll B.plimsoll     which machine carries more?
   plimsoll plan FILE --peak 5000             how many instances?
   plimsoll side -- make -j8                  batch work in what is left
+  plimsoll gate --latency 5us -- ./server    awake CPUs where it runs
   plimsoll doctor                            what can be measured here?
 
 Exit status: 0 success, 1 the run failed, 2 usage error, 130 stopped by Ctrl-C. \
-side ends as its command does.";
+side and gate end as their command does.";
 
 /// Tells how much load a machine can really carry.
 #[derive(Debug, Parser)]
@@ -66,7 +68,9 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Run a command within the headroom of a service.
     Side(Box<SideArgs>),
-    /// Replay a decision log of `side` and verify each decision.
+    /// Keep those CPUs awake that latency-sensitive tasks run on.
+    Gate(Box<GateArgs>),
+    /// Replay a decision log of `side` or `gate` and verify each decision.
     Replay(ReplayArgs),
     /// Measure services of known capacity here, and report the error.
     Selftest(SelftestArgs),

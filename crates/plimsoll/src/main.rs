@@ -8,6 +8,7 @@ mod doctor;
 mod export;
 mod failure;
 mod format;
+mod gate;
 mod help;
 mod helper;
 mod import;
@@ -87,6 +88,7 @@ fn run(matches: &ArgMatches) -> Result<(), Failure> {
             open_files::suffice()?;
             side::run(&args)
         }
+        Command::Gate(args) => gate::run(&args),
         Command::Replay(args) => replay::run(&args, &output),
         Command::Selftest(args) => {
             open_files::raise()?;

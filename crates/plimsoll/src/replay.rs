@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::Args;
-use plimsoll_law::{Difference, replay};
+use plimsoll_law::{AwakeDifference, AwakeEntry, Difference, replay, replay_awake};
 use std::path::PathBuf;
 
 const REPLAY_HELP: &str = "\
@@ -16,7 +16,7 @@ what was asked, or no log.";
 #[derive(Debug, Args)]
 #[command(after_help = REPLAY_HELP)]
 pub(crate) struct ReplayArgs {
-    /// A log of `plimsoll side --log`.
+    /// A log of `plimsoll side --log` or `plimsoll gate --log`.
     log: PathBuf,
 }
 
@@ -24,16 +24,25 @@ pub(crate) fn run(args: &ReplayArgs, output: &Output) -> Result<(), Failure> {
     let shown = args.log.display();
     let text = std::fs::read_to_string(&args.log).map_err(|e| {
         Failure::Mistake(format!(
-            "the log {shown} cannot be read: {e}; give one that plimsoll side --log wrote"
+            "the log {shown} cannot be read: {e}; give one that plimsoll side --log or gate --log wrote"
         ))
     })?;
-    match replay(text.lines()) {
-        Ok(0) => Err(Failure::Mistake(format!(
+    let first = text.lines().find(|line| !line.trim().is_empty());
+    let decisions = match first.is_some_and(AwakeEntry::begins) {
+        true => replay_awake(text.lines()).map_err(|difference| match difference {
+            AwakeDifference::Decides { .. } => Failure::Run(difference.to_string()),
+            unreadable => Failure::Mistake(format!("{shown}: {unreadable}")),
+        }),
+        false => replay(text.lines()).map_err(|difference| match difference {
+            Difference::Decides { .. } => Failure::Run(difference.to_string()),
+            unreadable => Failure::Mistake(format!("{shown}: {unreadable}")),
+        }),
+    };
+    match decisions? {
+        0 => Err(Failure::Mistake(format!(
             "{shown} holds no decisions; a command that ends within the first period leaves none"
         ))),
-        Ok(1) => output.print("The only decision was the same.\n"),
-        Ok(n) => output.print(&format!("All {n} decisions were the same.\n")),
-        Err(difference @ Difference::Decides { .. }) => Err(Failure::Run(difference.to_string())),
-        Err(unreadable) => Err(Failure::Mistake(format!("{shown}: {unreadable}"))),
+        1 => output.print("The only decision was the same.\n"),
+        n => output.print(&format!("All {n} decisions were the same.\n")),
     }
 }

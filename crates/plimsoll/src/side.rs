@@ -49,7 +49,7 @@ pub(crate) fn run(args: &SideArgs) -> Result<(), Failure> {
     let sideload = Sideload::start(&root, &journals, &request, &mut notify)?;
     let outcome = sideload.run(&mut signals, &mut notify)?;
     notify(Notice::Note(outcome.summary.to_string()));
-    match code(outcome.status) {
+    match exit_code(outcome.status) {
         0 => Ok(()),
         code => Err(Failure::Command(code)),
     }
@@ -133,7 +133,7 @@ fn pointless(args: &SideArgs) -> Option<&'static str> {
 }
 
 /// As shells report it.
-fn code(status: ExitStatus) -> u8 {
+pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     let code = status
         .code()
         .or_else(|| Some(128 + status.signal()?))
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn codes_are_those_of_a_shell() {
-        assert_eq!(code(ExitStatus::from_raw(3 << 8)), 3);
-        assert_eq!(code(ExitStatus::from_raw(15)), 143);
-        assert_eq!(code(ExitStatus::from_raw(0)), 0);
+        assert_eq!(exit_code(ExitStatus::from_raw(3 << 8)), 3);
+        assert_eq!(exit_code(ExitStatus::from_raw(15)), 143);
+        assert_eq!(exit_code(ExitStatus::from_raw(0)), 0);
     }
 }

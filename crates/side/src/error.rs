@@ -31,6 +31,13 @@ pub enum SideError {
         "another run writes to the log {}; choose another file, or wait for its end", .path.display()
     )]
     LogInUse { path: PathBuf },
+    /// Two gates would release what the other one holds.
+    #[error(
+        "process {owner} runs plimsoll gate on this machine; wait for its end, or end it (kill {owner})"
+    )]
+    OtherGate { owner: u32 },
+    #[error("wake-ups cannot be measured: {0}")]
+    Wakeups(LoadError),
     #[error("a guard cannot be asked: {0}")]
     Guard(LoadError),
     #[error("a guard cannot be asked: {0}")]
@@ -51,6 +58,7 @@ impl SideError {
                 | SideError::Law(_)
                 | SideError::Log { .. }
                 | SideError::LogInUse { .. }
+                | SideError::OtherGate { .. }
                 | SideError::Guard(LoadError::Mistake(_))
                 | SideError::Target(_)
         )

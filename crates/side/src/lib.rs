@@ -10,6 +10,8 @@
 //! command ends, ends all its processes, and undoes all changes. Signals come from
 //! a [`SignalSource`], so the loop runs in any thread of any program.
 //!
+//! [`gate`] is a loop of the same kind that keeps CPUs awake under chosen tasks.
+//!
 //! A caller with its own group uses the same loop: [`Control`] takes a [`Rule`] and
 //! runs a round when it is [due](Control::due). An experiment does that in a
 //! thread, also with the laws that ours is compared with.
@@ -58,6 +60,7 @@ mod control;
 mod cpu_mechanism;
 mod error;
 mod freeze_reports;
+pub mod gate;
 mod guard;
 mod limit;
 mod log;

@@ -61,8 +61,13 @@ impl Log {
     /// Writes an entry. The first error is reported and ends the log; the command
     /// continues.
     pub(crate) fn write(&mut self, entry: &Entry) -> Option<String> {
+        self.write_line(entry.to_line())
+    }
+
+    /// The same for a line of another log.
+    pub(crate) fn write_line(&mut self, line: serde_json::Result<String>) -> Option<String> {
         let file = self.file.as_mut()?;
-        let written = entry.to_line().map_err(io::Error::other).and_then(|line| {
+        let written = line.map_err(io::Error::other).and_then(|line| {
             // In one write, so that it is complete or torn at the end.
             file.write_all(format!("{line}\n").as_bytes())
         });

@@ -5,7 +5,7 @@
 //! `UPDATE_SCHEMAS=1 cargo test -p plimsoll schemas` writes the files.
 
 use super::EXPERIMENTS;
-use plimsoll_law::Entry;
+use plimsoll_law::{AwakeEntry, Entry};
 use plimsoll_report::{Envelope, compare, selftest, sizing};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -23,8 +23,19 @@ const DECISIONS: &str = "`plimsoll side --log FILE` writes one JSON object a lin
     line, after which the next run begins on a line of its own; `plimsoll replay` says where. New \
     kinds of entries, reasons and laws may be added.";
 
+const GATE_DECISIONS: &str = "`plimsoll gate --log FILE` writes one JSON object a line; each line \
+    keeps to this. Runs may follow each other in one file, and `plimsoll replay` reads it. New kinds \
+    of entries and reasons may be added.";
+
 /// Numbers that may be negative: their unit and meaning are stated elsewhere.
-const SIGNED: [&str; 5] = ["value", "low", "high", "limit", "worst_case_pct"];
+const SIGNED: [&str; 6] = [
+    "value",
+    "low",
+    "high",
+    "limit",
+    "worst_case_pct",
+    "burn_left_s",
+];
 
 /// Numbers that are more than 0.
 const ABOVE_ZERO: [&str; 7] = [
@@ -76,6 +87,12 @@ fn every_schema() -> Vec<(String, Value)> {
             "A line of a log of decisions",
             DECISIONS,
             &[("", 0, &Entry::json_schema)],
+        ),
+        schema(
+            "gate-decisions",
+            "A line of a gate's log of decisions",
+            GATE_DECISIONS,
+            &[("", 0, &AwakeEntry::json_schema)],
         ),
     ];
     let part = |name: &'static str, version| {

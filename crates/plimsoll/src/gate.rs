@@ -1,0 +1,262 @@
+//! `plimsoll gate`: keeps those CPUs awake that chosen tasks run on.
+
+mod args;
+mod latency;
+mod prove;
+
+pub(crate) use args::GateArgs;
+
+use crate::failure::Failure;
+use crate::leftovers::restore_if_possible;
+use crate::note::note;
+use crate::side::exit_code;
+use crate::signals::Signals;
+use args::Budget;
+use plimsoll_control::Journals;
+use plimsoll_host::{Root, cores_of, online_cpus};
+use plimsoll_law::{KeepAwake, Price};
+use plimsoll_model::{CpuSet, CpuTime, Share};
+use plimsoll_side::gate::{Follow, Followed, GateRequest, Gating};
+use plimsoll_side::{Notice, Signal, SignalSource};
+use prove::Prove;
+use rustix::process::{Pid as RawPid, Signal as UnixSignal, kill_process};
+use rustix::thread::{CpuSet as Mask, sched_setaffinity};
+use std::io;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+/// The sampling period is a fifth of the hold, within these bounds: 50 Hz at the default.
+const PERIODS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(20));
+
+pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
+    let root = Root::machine();
+    let fail = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
+    let online = online_cpus(&root).map_err(|e| fail(&e))?;
+    let cores = cores_of(&root, &online);
+    let law = law(args, &root, cores.clone())?;
+    let pool = args.pool.map(|n| pool(&cores, &online, n.get() as usize));
+    let pool = pool.transpose().map_err(Failure::Mistake)?;
+    let journals = Journals::usual();
+    restore_if_possible(&journals, &root);
+    let resolved = latency::resolve(&root, &online, args.latency, args.means)?;
+    let mut signals = Signals::listen(&root)?;
+    let mut child = start(args, pool.as_ref())?;
+    let request = GateRequest {
+        follow: follow(args, child.as_ref()),
+        period: period(args.hold),
+        law,
+        limit: resolved.limit,
+        log: args.log.as_deref(),
+    };
+    let mut notify = |notice: Notice| match notice {
+        Notice::Warning(text) | Notice::NotHeld(text) => note(&format!("plimsoll: {text}")),
+        Notice::Note(text) if !args.quiet => note(&format!("plimsoll: {text}")),
+        Notice::Note(_) => {}
+    };
+    let started = Gating::start(&root, &journals, request, resolved.means);
+    let mut gating = started.map_err(|error| end_child(&mut child, error.into()))?;
+    notify(Notice::Note(resolved.explained));
+    let mut prove = args.prove.then(Prove::new);
+    let ended = supervise(
+        &mut gating,
+        &mut child,
+        &mut signals,
+        &mut prove,
+        &root,
+        &mut notify,
+    );
+    let summary = gating.finish(&mut notify);
+    let code = ended.map_err(|error| end_child(&mut child, error))?;
+    notify(Notice::Note(summary?.to_string()));
+    for line in prove.iter().flat_map(Prove::findings) {
+        notify(Notice::Note(line));
+    }
+    match code {
+        0 => Ok(()),
+        code => Err(Failure::Command(code)),
+    }
+}
+
+fn law(args: &GateArgs, root: &Root, cores: Vec<CpuSet>) -> Result<KeepAwake, Failure> {
+    let price = Price {
+        wakeup: CpuTime(args.hold),
+        burn: Share::ONE,
+    };
+    let mut law = KeepAwake::new(args.rule.into(), price, cores, period(args.hold));
+    law.budget = match args.budget {
+        None => None,
+        Some(Budget::Share(share)) => Some(share),
+        Some(Budget::Watts(watts)) => return Err(Failure::Mistake(no_watts(root, watts))),
+    };
+    Ok(law)
+}
+
+fn no_watts(root: &Root, watts: f64) -> String {
+    let counters = [
+        "/sys/class/powercap/intel-rapl:0",
+        "/sys/bus/event_source/devices/power",
+    ];
+    let why = match counters.iter().any(|path| root.path(path).exists()) {
+        true => "a gate does not regulate power yet",
+        false => "this machine has no energy counter",
+    };
+    format!("--budget {watts}W cannot be kept: {why}; give a share of CPU time, such as 5%")
+}
+
+fn period(hold: Duration) -> Duration {
+    (hold / 5).clamp(PERIODS.0, PERIODS.1)
+}
+
+/// Whole cores with `n` CPUs or the next more, from the last: the first CPU often has the
+/// interrupts.
+fn pool(cores: &[CpuSet], online: &CpuSet, n: usize) -> Result<CpuSet, String> {
+    if n > online.len() {
+        return Err(format!(
+            "--pool {n} is more than the {} CPUs that are online; choose fewer",
+            online.len()
+        ));
+    }
+    let mut cpus = CpuSet::default();
+    for core in cores.iter().rev() {
+        if cpus.len() < n {
+            cpus = cpus.iter().chain(core.iter()).collect();
+        }
+    }
+    match cpus.len() < n {
+        true => Err("--pool needs to know which CPUs share a core, which this machine does not tell; use taskset".into()),
+        false => Ok(cpus),
+    }
+}
+
+fn follow(args: &GateArgs, child: Option<&Child>) -> Follow {
+    match (&args.cgroup, &args.unit, &args.comm) {
+        (Some(name), _, _) => Follow::Cgroup(name.clone()),
+        (_, Some(name), _) => Follow::Unit(name.clone()),
+        (_, _, Some(name)) => Follow::Name(name.clone()),
+        _ => match child {
+            Some(child) => Follow::Command(child.id()),
+            None => Follow::Process(args.pid.unwrap_or_default()),
+        },
+    }
+}
+
+/// Starts the command in the foreground, as `nice` would.
+fn start(args: &GateArgs, pool: Option<&CpuSet>) -> Result<Option<Child>, Failure> {
+    let Some((program, rest)) = args.command.split_first() else {
+        return Ok(None);
+    };
+    let mut command = Command::new(program);
+    command.args(rest);
+    // On a thread of its own, from which the command inherits its CPUs.
+    let spawn = move || {
+        if let Some(pool) = pool {
+            let mut mask = Mask::new();
+            pool.iter().for_each(|cpu| mask.set(cpu as usize));
+            sched_setaffinity(None, &mask)?;
+        }
+        command.spawn()
+    };
+    let spawned = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, spawn)?;
+        let gone = |_| io::Error::other("the thread that starts it panicked");
+        thread.join().map_err(gone)?
+    });
+    spawned.map(Some).map_err(|error| {
+        note(&format!(
+            "plimsoll: '{}' cannot be run: {error}",
+            program.to_string_lossy()
+        ));
+        Failure::Command(match error.kind() {
+            io::ErrorKind::NotFound => 127,
+            _ => 126,
+        })
+    })
+}
+
+/// A command that was started for a gate does not run without it after an error.
+fn end_child(child: &mut Option<Child>, failure: Failure) -> Failure {
+    if let Some(child) = child {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    failure
+}
+
+/// Runs the gate until the command or the tasks end, or until a signal ends it. The exit
+/// code.
+fn supervise(
+    gating: &mut Gating,
+    child: &mut Option<Child>,
+    signals: &mut Signals,
+    prove: &mut Option<Prove>,
+    root: &Root,
+    notify: &mut dyn FnMut(Notice),
+) -> Result<u8, Failure> {
+    loop {
+        let wait = gating.due().saturating_duration_since(Instant::now());
+        for signal in signals.wait(wait) {
+            match (signal, child.as_ref()) {
+                (Signal::Pause, _) => {
+                    gating.suspend(true, notify)?;
+                    signals.pause();
+                    gating.suspend(false, notify)?;
+                }
+                (_, None) => return Ok(0),
+                (Signal::Terminate, Some(child)) => forward(child, UnixSignal::TERM),
+                (Signal::HangUp, Some(child)) => forward(child, UnixSignal::HUP),
+                // The terminal has sent it to the command, too.
+                (Signal::Interrupt | Signal::Quit, Some(_)) => {}
+            }
+        }
+        if let Some(child) = child {
+            let status = child.try_wait();
+            let status = status
+                .map_err(|e| Failure::Run(format!("the command cannot be waited for: {e}")))?;
+            if let Some(status) = status {
+                return Ok(exit_code(status));
+            }
+        }
+        if let Followed::Gone(clause) = gating.round(notify)? {
+            notify(Notice::Note(clause));
+            return Ok(0);
+        }
+        if let Some(prove) = prove {
+            prove.step(gating, root, notify)?;
+            if prove.is_done() && child.is_none() {
+                return Ok(0);
+            }
+        }
+    }
+}
+
+fn forward(child: &Child, signal: UnixSignal) {
+    // One that has just ended needs none.
+    let _ = kill_process(RawPid::from_child(child), signal);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pool_has_whole_cores_from_the_last() {
+        let set = |list: &str| list.parse::<CpuSet>().unwrap();
+        let cores = [set("0,4"), set("1,5"), set("2,6"), set("3,7")];
+        let online = set("0-7");
+        let of = |n| pool(&cores, &online, n).map(|cpus| cpus.to_string());
+        assert_eq!(of(2), Ok("3,7".into()));
+        assert_eq!(of(3), Ok("2-3,6-7".into()));
+        assert!(of(9).unwrap_err().contains("8 CPUs"));
+        assert!(pool(&[], &online, 1).is_err());
+    }
+
+    #[test]
+    fn samples_are_a_fifth_of_the_hold_within_bounds() {
+        let ms = Duration::from_millis;
+        assert_eq!(
+            [period(ms(100)), period(ms(50)), period(ms(10))],
+            [ms(20), ms(10), ms(2)]
+        );
+        assert_eq!(period(Duration::from_secs(10)), ms(20));
+    }
+}

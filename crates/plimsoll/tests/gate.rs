@@ -1,0 +1,146 @@
+//! `plimsoll gate`: the real binary on this machine. Nothing here says how fast something
+//! is.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "what helps tests may fail them too; clippy sees only #[test]"
+)]
+
+mod common;
+
+use common::side_folder::is_root;
+use common::{Ended, Folder, send, wait};
+use rustix::process::Signal;
+use std::fs;
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// One gate a machine.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Works on every machine and for every user: no driver and no file is needed.
+const SPIN: &str = "--latency poll --means spinner";
+
+fn alone() -> (Folder, MutexGuard<'static, ()>) {
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    (Folder::new(), alone)
+}
+
+fn gate(folder: &Folder, args: &str) -> Ended {
+    folder.run(format!("gate {args}").as_str())
+}
+
+#[test]
+fn streams_and_exit_codes_are_those_of_the_command() {
+    let (folder, _alone) = alone();
+    let ended = gate(&folder, &format!("-q {SPIN} -- sh -c 'echo out; echo err >&2; exit 7'"));
+    ended.says(7, &[]);
+    assert_eq!((&*ended.stdout, &*ended.stderr), ("out\n", "err\n"));
+    gate(&folder, &format!("{SPIN} -- sh -c 'kill -9 $$'")).says(137, &["held CPUs for"]);
+    let missing = gate(&folder, &format!("{SPIN} -- plimsoll-no-such-program"));
+    missing.says(127, &["plimsoll-no-such-program", "cannot be run"]);
+    assert_eq!(folder.journals(), 0);
+}
+
+#[test]
+fn mistakes_are_one_sentence_and_exit_with_2() {
+    let (folder, _alone) = alone();
+    for (args, words) in [
+        ("--latency 0 --pid 1", "no limit at all"),
+        ("--latency -1 --pid 1", "give a time with its unit"),
+        ("--latency abc --pid 1", "give a time with its unit"),
+        ("--latency 5us", "--pid"),
+        ("--latency poll --means spinner --pid 4194304", "there is no process 4194304"),
+        ("--latency poll --means spinner --comm no-such-name", "no process has this name"),
+        ("--latency poll --means spinner --unit no-such-unit", "it has no processes"),
+        ("--latency poll --means spinner --cgroup no/such/group", "no/such/group"),
+        ("--latency poll --pid 1 --budget 10W", "10W cannot be kept"),
+        ("--latency poll --pid 1 --budget 0%", "above 0%"),
+        ("--latency poll --pool 9999 -- true", "--pool 9999"),
+        ("--latency poll --pid 1 -- true", "cannot be used with"),
+    ] {
+        let ended = gate(&folder, args);
+        ended.says(2, &[words]);
+    }
+    assert_eq!(folder.journals(), 0);
+}
+
+/// A gate that decides.
+fn running(folder: &Folder, args: &str) -> Child {
+    let child = folder.spawn(format!("gate --log log {args}").as_str());
+    let log = folder.path("log");
+    wait("the first decision", || {
+        fs::read_to_string(&log).is_ok_and(|text| text.contains("awake_decision"))
+    });
+    child
+}
+
+#[test]
+fn second_gate_is_refused_and_the_log_replays() {
+    let (folder, _alone) = alone();
+    let mut first = running(&folder, &format!("{SPIN} -- sleep 600"));
+    let second = gate(&folder, &format!("{SPIN} -- true"));
+    let owner = format!("process {} runs plimsoll gate", first.id());
+    second.says(2, &[&owner]);
+    // It passes the signal on, and ends as its command does.
+    send(&first, &[Signal::TERM]);
+    assert_eq!(first.wait().unwrap().code(), Some(143));
+    folder.run("replay log").says(0, &["decisions were the same"]);
+    assert_eq!(folder.journals(), 0);
+}
+
+#[test]
+fn gate_on_a_process_ends_with_it_or_at_a_signal() {
+    let (folder, _alone) = alone();
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let mut child = running(&folder, &format!("{SPIN} --pid {}", std::process::id()));
+        send(&child, &[signal]);
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{signal:?}");
+        fs::remove_file(folder.path("log")).unwrap();
+    }
+    let mut followed = Command::new("sleep").arg("600").spawn().unwrap();
+    let mut child = folder.spawn(format!("gate {SPIN} --pid {}", followed.id()).as_str());
+    followed.kill().unwrap();
+    followed.wait().unwrap();
+    // Gone before it begins is a mistake, gone afterwards the end.
+    assert!([Some(0), Some(2)].contains(&child.wait().unwrap().code()));
+    assert_eq!(folder.journals(), 0);
+}
+
+/// The wake-up latency limit of each CPU.
+fn slots() -> Vec<String> {
+    let cpus = fs::read_dir("/sys/devices/system/cpu").unwrap();
+    let mut found = Vec::new();
+    for cpu in cpus {
+        let file = cpu.unwrap().path().join("power/pm_qos_resume_latency_us");
+        found.extend(fs::read_to_string(file));
+    }
+    found
+}
+
+#[test]
+fn limits_are_given_back_also_after_a_kill() {
+    let (folder, _alone) = alone();
+    let before = slots();
+    if !is_root() || gate(&folder, "-q --latency poll --means limit -- true").code != Some(0) {
+        return;
+    }
+    let mut followed = Command::new("sleep").arg("600").spawn().unwrap();
+    let flags = "--latency poll --means limit --rule last-ran --pid";
+    let args = format!("{flags} {}", followed.id());
+    for signal in [Signal::TERM, Signal::KILL] {
+        let mut child = running(&folder, &args);
+        wait("a CPU is held", || slots() != before);
+        send(&child, &[signal]);
+        child.wait().unwrap();
+        if signal == Signal::KILL {
+            folder.run("repair").says(0, &["wake-up latency limit of CPU"]);
+        }
+        assert_eq!(slots(), before);
+        fs::remove_file(folder.path("log")).unwrap();
+    }
+    followed.kill().unwrap();
+    followed.wait().unwrap();
+    assert_eq!(folder.journals(), 0);
+}

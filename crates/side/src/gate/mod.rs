@@ -1,0 +1,356 @@
+//! Keeps only those CPUs awake that latency-sensitive tasks run on, by the loop of this
+//! crate:
+//!
+//! ```text
+//! where the tasks ran -> decide (law) -> hold and release CPUs (control) -> log
+//! ```
+//!
+//! [`Gating::start`] takes the place of the one gate of this machine; [`Gating::round`]
+//! runs one period when it is [due](Gating::due); [`Gating::finish`] gives everything
+//! back, as dropping it does. [`Probe`] measures wake-ups beside it.
+
+mod follow;
+mod only_one;
+mod probe;
+mod tally;
+#[cfg(test)]
+mod tests;
+
+pub use follow::Follow;
+pub use probe::{Probe, ProbePlan};
+pub use tally::GateSummary;
+
+use crate::error::SideError;
+use crate::log::Log;
+use crate::request::{Notice, Notify};
+use follow::Follower;
+use only_one::OnlyGate;
+use plimsoll_control::idle::{IdleControl, IdleMeans, KeptAwake, Standing};
+use plimsoll_control::{ControlError, Journals};
+use plimsoll_host::idle::ResumeLatency;
+use plimsoll_host::{HostError, Root, TaskCpuReader, online_cpus};
+use plimsoll_law::{AwakeEntry, AwakeSample, AwakeState, KeepAwake, TaskCpus};
+use plimsoll_model::{CpuId, CpuSet, CpuTime};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tally::GateTally;
+
+/// How often it is looked whether held CPUs are still held, and after which time a CPU
+/// that could not be held is tried again.
+const CHECK: Duration = Duration::from_secs(1);
+
+/// What is done to which tasks.
+#[derive(Debug)]
+pub struct GateRequest<'a> {
+    pub follow: Follow,
+    pub law: KeepAwake,
+    /// The sampling period.
+    pub period: Duration,
+    /// The limit on held CPUs.
+    pub limit: ResumeLatency,
+    pub log: Option<&'a Path>,
+}
+
+/// A running gate. Dropping it gives everything back.
+#[derive(Debug)]
+pub struct Gating {
+    root: Root,
+    law: KeepAwake,
+    state: AwakeState,
+    period: Duration,
+    limit: ResumeLatency,
+    control: IdleControl,
+    kept: BTreeMap<CpuId, KeptAwake>,
+    /// CPUs that could not be held, until when they are left alone.
+    refused: BTreeMap<CpuId, Instant>,
+    follower: Follower,
+    reader: TaskCpuReader,
+    online: CpuSet,
+    /// What the last decision holds, also while suspended.
+    hold: CpuSet,
+    suspended: bool,
+    log: Option<Log>,
+    tally: GateTally,
+    said: BTreeSet<String>,
+    began: Instant,
+    last: Instant,
+    due: Instant,
+    check_due: Instant,
+    _only: OnlyGate,
+}
+
+/// Whether there are tasks left to follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Followed {
+    Some,
+    /// All are gone: a clause that says which.
+    Gone(String),
+}
+
+impl Gating {
+    /// # Errors
+    /// [`SideError::OtherGate`] if one runs already; [`SideError::Target`] if there are no
+    /// such tasks; those of the log.
+    pub fn start(
+        root: &Root,
+        journals: &Journals,
+        request: GateRequest<'_>,
+        means: IdleMeans,
+    ) -> Result<Gating, SideError> {
+        let only = OnlyGate::take(root)?;
+        let log = request.log.map(Log::open).transpose()?;
+        let mut follower = Follower::new(request.follow);
+        let mut reader = TaskCpuReader::new(root);
+        let pids = follower.pids(root).map_err(SideError::Target)?;
+        reader.follow(&pids).map_err(SideError::Target)?;
+        if reader.is_empty() {
+            return Err(follower.nobody());
+        }
+        let journal = journals.open(root)?;
+        let now = Instant::now();
+        let mut gating = Gating {
+            state: request.law.start(),
+            law: request.law,
+            period: request.period,
+            limit: request.limit,
+            control: IdleControl::new(root, &journal, means),
+            kept: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            follower,
+            reader,
+            online: online_cpus(root)?,
+            hold: CpuSet::default(),
+            suspended: false,
+            log,
+            tally: GateTally::default(),
+            said: BTreeSet::new(),
+            began: now,
+            last: now,
+            due: now,
+            check_due: now + CHECK,
+            root: root.clone(),
+            _only: only,
+        };
+        let entry = AwakeEntry::AwakeBegin {
+            law: gating.law.clone(),
+            state: gating.state.clone(),
+        };
+        gating.write(&entry, &mut |_| {});
+        Ok(gating)
+    }
+
+    pub fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// The CPUs that the law holds, also while suspended.
+    pub fn held(&self) -> &CpuSet {
+        &self.hold
+    }
+
+    /// Releases everything and goes on deciding, or holds again what the law holds.
+    ///
+    /// # Errors
+    /// Those of holding a CPU.
+    pub fn suspend(&mut self, suspended: bool, notify: Notify<'_>) -> Result<(), SideError> {
+        self.suspended = suspended;
+        self.apply(notify)
+    }
+
+    /// One period, if it is due: sample, decide, hold and release, log.
+    ///
+    /// # Errors
+    /// If this user may not hold CPUs, or what was changed cannot be given back.
+    pub fn round(&mut self, notify: Notify<'_>) -> Result<Followed, SideError> {
+        let now = Instant::now();
+        if now < self.due {
+            return Ok(Followed::Some);
+        }
+        // Late by more than a period: the machine slept or this process was stopped.
+        self.due = (self.due + self.period).max(now);
+        let elapsed = now.duration_since(self.last);
+        self.last = now;
+        let tasks = self.read(now, notify);
+        if let Some((tasks, _)) = &tasks
+            && tasks.last.is_empty()
+            && self.follower.ends_without_tasks()
+        {
+            return Ok(Followed::Gone(self.follower.gone()));
+        }
+        let used = tasks.as_ref().map_or(CpuTime::ZERO, |(_, used)| *used);
+        let kept = self.kept.len() as u32;
+        let burn = (elapsed * kept).saturating_sub(used.0);
+        self.tally.add(elapsed, kept, CpuTime(burn));
+        let sample = AwakeSample {
+            at: now.duration_since(self.began),
+            online: self.online.clone(),
+            tasks: tasks.map(|(tasks, _)| tasks),
+            burn: CpuTime(burn),
+        };
+        let decision = self.law.decide(&self.state, &sample);
+        self.state = decision.state;
+        self.hold = decision.hold.clone();
+        let entry = AwakeEntry::AwakeDecision {
+            sample,
+            hold: decision.hold,
+            changes: decision.changes,
+            deferred: decision.deferred,
+        };
+        self.write(&entry, notify);
+        self.apply(notify)?;
+        if now >= self.check_due {
+            self.check_due = now + CHECK;
+            self.check(notify)?;
+        }
+        Ok(Followed::Some)
+    }
+
+    /// Where the tasks ran since the last reading, and their CPU time since; `None` if they
+    /// cannot be read.
+    fn read(&mut self, now: Instant, notify: Notify<'_>) -> Option<(TaskCpus, CpuTime)> {
+        let read = self.relist(now).and_then(|()| self.reader.read());
+        let all = match read {
+            Ok(all) => all,
+            Err(error) => {
+                self.say_once(
+                    "read",
+                    || format!("the followed tasks cannot be read: {error}"),
+                    notify,
+                );
+                return None;
+            }
+        };
+        let ran = all.iter().filter(|task| task.ran).map(|task| task.cpu);
+        let tasks = TaskCpus {
+            ran: ran.collect(),
+            last: all.iter().map(|task| task.cpu).collect(),
+        };
+        Some((tasks, all.iter().map(|task| task.used).sum()))
+    }
+
+    /// Looks for new and ended tasks, and for CPUs that came or went.
+    fn relist(&mut self, now: Instant) -> Result<(), HostError> {
+        if !self.follower.is_due(now) {
+            return Ok(());
+        }
+        self.online = online_cpus(&self.root)?;
+        let pids = self.follower.pids(&self.root)?;
+        self.reader.follow(&pids)
+    }
+
+    /// Holds and releases CPUs as the law said last.
+    fn apply(&mut self, notify: Notify<'_>) -> Result<(), SideError> {
+        let target = match self.suspended {
+            true => CpuSet::default(),
+            false => self.hold.clone(),
+        };
+        let extra = self.kept.keys().copied();
+        let extra: Vec<CpuId> = extra.filter(|cpu| !target.contains(*cpu)).collect();
+        for cpu in extra {
+            self.release(cpu, notify)?;
+        }
+        let now = Instant::now();
+        self.refused.retain(|_, until| *until > now);
+        for cpu in target.iter() {
+            if !self.kept.contains_key(&cpu) && !self.refused.contains_key(&cpu) {
+                self.keep(cpu, notify)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, cpu: CpuId, notify: Notify<'_>) -> Result<(), SideError> {
+        match self.control.keep_awake(cpu, self.limit) {
+            Ok(kept) => {
+                self.tally.changed();
+                self.kept.insert(cpu, kept);
+            }
+            Err(error @ ControlError::IdleDenied { .. }) => return Err(error.into()),
+            Err(error) => {
+                self.refused.insert(cpu, Instant::now() + CHECK);
+                let offline = matches!(error, ControlError::NoIdleFile { .. });
+                if !offline {
+                    let warning = || format!("CPU {cpu} is not held: {error}");
+                    self.say_once(&format!("keep {cpu}"), warning, notify);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, cpu: CpuId, notify: Notify<'_>) -> Result<(), SideError> {
+        let Some(kept) = self.kept.remove(&cpu) else {
+            return Ok(());
+        };
+        self.tally.changed();
+        self.tally.spun(kept.spun());
+        for sentence in kept.give_back()? {
+            if sentence.contains("left alone") || sentence.contains("not given back") {
+                let sentence = sentence.trim_end_matches('.').to_owned();
+                self.say_once(&format!("back {cpu}"), || sentence, notify);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks whether held CPUs are still held.
+    fn check(&mut self, notify: Notify<'_>) -> Result<(), SideError> {
+        let mut stopped = Vec::new();
+        let mut news = Vec::new();
+        for (cpu, kept) in &mut self.kept {
+            match kept.check()? {
+                Standing::Kept | Standing::Restored | Standing::Offline => {}
+                Standing::ByOther(who) => news.push((*cpu, who)),
+                Standing::Overruled(who) => {
+                    news.push((
+                        *cpu,
+                        format!("{who}; it is left alone, and permits more than --latency"),
+                    ));
+                }
+                Standing::Stopped(why) => {
+                    stopped.push(*cpu);
+                    news.push((*cpu, format!("the spinner on CPU {cpu} has stopped: {why}")));
+                }
+            }
+        }
+        for (cpu, sentence) in news {
+            self.say_once(
+                &format!("check {cpu} {sentence}"),
+                || sentence.clone(),
+                notify,
+            );
+        }
+        for cpu in stopped {
+            self.release(cpu, notify)?;
+            self.refused.insert(cpu, Instant::now() + 10 * CHECK);
+        }
+        Ok(())
+    }
+
+    /// Gives everything back.
+    ///
+    /// # Errors
+    /// If a change could not be undone. It stays in the journal.
+    pub fn finish(mut self, notify: Notify<'_>) -> Result<GateSummary, SideError> {
+        self.hold = CpuSet::default();
+        self.apply(notify)?;
+        Ok(self.tally.summary(self.began.elapsed()))
+    }
+
+    fn write(&mut self, entry: &AwakeEntry, notify: Notify<'_>) {
+        let ended = self
+            .log
+            .as_mut()
+            .and_then(|log| log.write_line(entry.to_line()));
+        if let Some(warning) = ended {
+            notify(Notice::Warning(warning));
+        }
+    }
+
+    fn say_once(&mut self, key: &str, sentence: impl FnOnce() -> String, notify: Notify<'_>) {
+        if self.said.insert(key.to_owned()) {
+            notify(Notice::Warning(sentence()));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a gate did.
+
+use plimsoll_model::{CpuTime, human_duration};
+use rustix::time::{ClockId, clock_gettime};
+use std::fmt;
+use std::time::Duration;
+
+#[derive(Debug, Default)]
+pub(super) struct GateTally {
+    held: Duration,
+    burn: Duration,
+    changes: u32,
+    spun: Duration,
+    longest_period: Duration,
+    rounds: u32,
+}
+
+/// What a gate did, as a sentence.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GateSummary {
+    pub elapsed: Duration,
+    /// Summed over CPUs.
+    pub held: CpuTime,
+    /// Of that, what the followed tasks did not use: an upper bound of the burn.
+    pub burn: CpuTime,
+    /// How often a CPU was held or released.
+    pub changes: u32,
+    /// Until a task on a new CPU was seen at the latest.
+    pub longest_period: Duration,
+    /// CPU time of this program without its spinners.
+    pub own: Option<CpuTime>,
+}
+
+impl GateTally {
+    pub(super) fn add(&mut self, elapsed: Duration, kept: u32, burn: CpuTime) {
+        self.held += elapsed * kept;
+        self.burn += burn.0;
+        self.rounds += 1;
+        if self.rounds > 1 {
+            self.longest_period = self.longest_period.max(elapsed);
+        }
+    }
+
+    pub(super) fn changed(&mut self) {
+        self.changes += 1;
+    }
+
+    pub(super) fn spun(&mut self, spun: Duration) {
+        self.spun += spun;
+    }
+
+    pub(super) fn summary(&self, elapsed: Duration) -> GateSummary {
+        let all = Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).ok();
+        GateSummary {
+            elapsed,
+            held: CpuTime(self.held),
+            burn: CpuTime(self.burn),
+            changes: self.changes,
+            longest_period: self.longest_period,
+            own: all.map(|all| CpuTime(all.saturating_sub(self.spun))),
+        }
+    }
+}
+
+impl fmt::Display for GateSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
+        write!(
+            f,
+            "held CPUs for {} of CPU time in {}, with {} changes; burn at most {}; a task on a \
+             new CPU was seen within {}",
+            seconds(self.held.0),
+            seconds(self.elapsed),
+            self.changes,
+            seconds(self.burn.0),
+            human_duration(self.longest_period)
+        )?;
+        match self.own {
+            Some(own) if !self.elapsed.is_zero() => {
+                let share = own.0.as_secs_f64() / self.elapsed.as_secs_f64();
+                write!(f, "; own cost {:.2} % of a CPU", share * 100.0)
+            }
+            _ => Ok(()),
+        }
+    }
+}
