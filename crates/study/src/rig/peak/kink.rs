@@ -37,7 +37,8 @@ pub(super) fn kink(trials: &[Vec<(f64, f64)>]) -> Option<Kink> {
         .map(|(_, kink)| kink)
 }
 
-/// The kink at a number of jobs, if it is one, and how far beyond chance it lies.
+/// The kink at a number of jobs, if it is one, and by how much the gradient changes there: it is
+/// where that is most, because near it the change shows, too.
 fn at(knot: f64, trials: &[Vec<(f64, f64)>], reach: f64) -> Option<(f64, Kink)> {
     if trials.len() < student::FEWEST {
         return None;
@@ -56,10 +57,9 @@ fn at(knot: f64, trials: &[Vec<(f64, f64)>], reach: f64) -> Option<(f64, Kink)> 
     let change = above - below;
     let squares = mean(&|s| (s.1 - s.0 - change).powi(2));
     let error = (squares / (sides.len() as f64 - 1.0)).sqrt();
-    let beyond = change.abs() / (reach * error).max(f64::MIN_POSITIVE);
     let matters = change.abs() > MATTERS * below.abs().min(above.abs());
-    (matters && beyond > 1.0).then_some((
-        beyond,
+    (matters && change.abs() > reach * error).then_some((
+        change.abs(),
         Kink {
             at_jobs: knot as u32,
             ratio: above / below,

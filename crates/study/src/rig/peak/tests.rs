@@ -15,26 +15,30 @@ fn run(jobs: u32, ms: f64) -> PeakRun {
     }
 }
 
-/// Trials of peaks of 10, 20 .. 200 jobs, on lines with noise of a few percent that is
-/// skewed upwards. The gradient of each trial deviates by `of_trial`.
-fn noisy(
-    startup_ms: f64,
-    gradient_ms: f64,
+/// Trials of peaks of 10, 20 .. 200 jobs on a line of 1 ms and 0.1 ms a job, with noise of 3 %
+/// of a run time. The gradient of each trial deviates by `of_trial`.
+fn with_noise(
+    noise: fn(&mut Rng) -> f64,
     (count, of_trial): (usize, f64),
     seed: u64,
 ) -> Vec<Vec<PeakRun>> {
     let mut rng = Rng::seeded(seed);
     let mut trial = || {
-        let gradient_ms = gradient_ms * (1.0 + of_trial * normal(&mut rng));
+        let gradient_ms = 0.1 * (1.0 + of_trial * normal(&mut rng));
         let one = |nth: u32| {
             let jobs = 10 * (1 + nth % 20);
-            let ideal = startup_ms + gradient_ms * f64::from(jobs);
-            let noise = 0.03 * (rng.exponential() - std::f64::consts::LN_2);
-            run(jobs, ideal * (1.0 + noise))
+            let ideal = 1.0 + gradient_ms * f64::from(jobs);
+            run(jobs, ideal * (1.0 + 0.03 * noise(&mut rng)))
         };
         (0..20).map(one).collect()
     };
     (0..count).map(|_| trial()).collect()
+}
+
+/// With noise that is skewed upwards, as that of machines is.
+fn noisy(trials: (usize, f64), seed: u64) -> Vec<Vec<PeakRun>> {
+    let skewed = |rng: &mut Rng| rng.exponential() - std::f64::consts::LN_2;
+    with_noise(skewed, trials, seed)
 }
 
 #[test]
@@ -55,17 +59,12 @@ fn an_exact_line_is_found() {
 
 #[test]
 fn intervals_hold_the_truth_where_trials_deviate() {
-    // Without deviations between trials what is left is the noise of the runs, which is skewed
-    // and grows with the run time. It turns a robust line a little: 463 of 500 gradients held.
-    for (count, of_trial, least) in [
-        (3, 0.0, 180),
-        (3, 0.02, 186),
-        (4, 0.02, 186),
-        (8, 0.05, 186),
-    ] {
+    // With noise that is skewed, and not normal, a robust line is turned a little: then 463 of
+    // 500 gradients held with 3 trials that do not deviate.
+    for (count, of_trial) in [(3, 0.0), (3, 0.02), (4, 0.05)] {
         let (mut gradients, mut startups, mut widest) = (0, 0, 0.0f64);
         for seed in 0..200 {
-            let trials = noisy(1.0, 0.1, (count, of_trial), seed);
+            let trials = with_noise(normal, (count, of_trial), seed);
             let found = line(&trials, GRAIN, workers(2), seed).unwrap();
             let (low, high) = found.gradient_us_per_job.interval().unwrap();
             widest = widest.max(high - low);
@@ -75,15 +74,15 @@ fn intervals_hold_the_truth_where_trials_deviate() {
         println!(
             "{count} trials by {of_trial}: gradient {gradients}, start-up {startups} of 200; widest {widest}"
         );
-        // 190 are stated.
-        let held = gradients >= least && startups >= least;
+        // 190 are stated, and 181 is three standard deviations below.
+        let held = gradients >= 181 && startups >= 181;
         assert!(held, "{gradients}, {startups} of 200");
     }
 }
 
 #[test]
 fn a_fifth_of_disturbed_runs_turns_nothing() {
-    let mut trials = noisy(1.0, 0.1, (5, 0.0), 1);
+    let mut trials = noisy((5, 0.0), 1);
     for run in trials
         .iter_mut()
         .flat_map(|runs| runs.iter_mut().step_by(5))
@@ -100,7 +99,7 @@ fn a_fifth_of_disturbed_runs_turns_nothing() {
 #[test]
 fn one_population_is_hardly_ever_flagged() {
     let flagged = |seed: &u64| {
-        let trials = noisy(1.0, 0.1, (3, 0.05), *seed);
+        let trials = noisy((3, 0.05), *seed);
         line(&trials, GRAIN, workers(2), *seed)
             .unwrap()
             .two_populations
