@@ -2,7 +2,10 @@
 //! as nobody.
 
 use super::{Bench, skip};
-use crate::{Journals, Mechanism};
+use crate::idle::{IdleControl, IdleMeans, choose_means};
+use crate::{ControlError, Journals, Mechanism};
+use plimsoll_host::idle::ResumeLatency;
+use plimsoll_host::own_allowed_cpus;
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
@@ -28,6 +31,26 @@ fn nobody() {
         assert!(!reason.is_empty() && !reason.ends_with('.'), "{reason}");
     }
     assert!(capabilities.losses().len() > 4);
+    only_a_spinner_keeps_a_cpu_awake(&bench);
+}
+
+fn only_a_spinner_keeps_a_cpu_awake(bench: &Bench) {
+    let cpus = own_allowed_cpus(&bench.root).unwrap();
+    let limit = ResumeLatency::PollOnly;
+    for here in choose_means(&bench.root, &cpus, limit).unwrap() {
+        let is_spinner = here.means == IdleMeans::Spinner;
+        assert_eq!(here.works(), is_spinner, "{here:?}");
+        let control = IdleControl::new(&bench.root, &bench.journal, here.means);
+        let kept = control.keep_awake(cpus.iter().next().unwrap(), limit);
+        match kept {
+            Err(ControlError::IdleDenied { .. } | ControlError::NoIdleFile { .. }) => {
+                assert!(!is_spinner);
+            }
+            Err(other) => panic!("{here:?}: {other}"),
+            // Where nothing had to be written: no state is deeper, or another is as strict.
+            Ok(_) => {}
+        }
+    }
 }
 
 #[test]
