@@ -137,8 +137,7 @@ fn placements(
     if needs_waker && placed.iter().all(|p| p.waker_cpu.is_none()) {
         if !waits.contains(&Wait::Timer) {
             return Err(RunError::Usage(format!(
-                "no pair of CPUs among {cpus} to wake across: {} name others with --cpus, or measure --waits timer",
-                left_out.join(" ")
+                "CPUs {cpus} have no pair with the placements asked for, of which one wakes the other; name more CPUs with --cpus, or measure --waits timer"
             )));
         }
         waits.retain(|wait| *wait == Wait::Timer);

@@ -118,7 +118,9 @@ impl Ready {
         };
         let text = read(output).map_err(|e| not_started(self.program, &e))?;
         let failed = |why: String| {
-            let last = text.lines().last().unwrap_or("no output");
+            let mut lines = text.lines();
+            let telling = lines.clone().find(|line| line.contains("error"));
+            let last = telling.or(lines.next_back()).unwrap_or("nothing");
             RunError::Stuck(format!(
                 "{}: {why} ({status}); it says: {last}",
                 self.program
@@ -173,4 +175,61 @@ fn restricted<T: Send>(cpus: &CpuSet, work: impl FnOnce() -> T + Send) -> Result
         let done = done.map_err(|_| failed("its thread panicked".to_owned()))?;
         done.map_err(|e| failed(e.to_string()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With the programs of this machine, where it has them.
+    #[test]
+    fn pgbench_runs_on_a_temporary_server_that_is_removed() {
+        if is_installed(Program::Pgbench).is_err() {
+            eprintln!("left out: pgbench is not installed");
+            return;
+        }
+        let cpus = plimsoll_host::own_allowed_cpus(&plimsoll_host::Root::machine()).unwrap();
+        let plan = ProgramPlan {
+            program: Program::Pgbench,
+            cpus,
+            database: None,
+        };
+        let ready = match prepare(&plan) {
+            Ok(ready) => ready,
+            Err(RunError::Usage(why)) if why.contains("initdb") => return,
+            Err(other) => panic!("{other}"),
+        };
+        let folder = ready.database.clone().unwrap();
+        let folder = folder.split_whitespace().next().unwrap();
+        let folder = std::path::Path::new(folder.strip_prefix("host=").unwrap()).to_owned();
+        assert!(folder.exists());
+        let window = Duration::from_secs(1);
+        let figures = ready.run(window, &AtomicBool::new(false)).unwrap().unwrap();
+        let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+        assert_eq!(names, ["average", "stddev"]);
+        assert!(figures[0].value > 0.0);
+        let stopped = ready.run(Duration::from_secs(60), &AtomicBool::new(true));
+        assert!(stopped.unwrap().is_none());
+        drop(ready);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn a_database_that_is_not_there_is_named_by_the_program() {
+        if is_installed(Program::Pgbench).is_err() {
+            return;
+        }
+        let ready = Ready {
+            program: Program::Pgbench,
+            cpus: "0".parse().unwrap(),
+            database: Some("host=/nonexistent dbname=none".to_owned()),
+            _cluster: None,
+        };
+        let error = ready.run(Duration::from_secs(1), &AtomicBool::new(false));
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.contains("pgbench") && error.contains("nonexistent"),
+            "{error}"
+        );
+    }
 }

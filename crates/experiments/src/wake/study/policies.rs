@@ -137,7 +137,8 @@ fn finding(
     PolicyFinding {
         policy: row.policy,
         means: row.means.clone(),
-        burn_pct: positive(&row.burn_pct),
+        // No more than all is burned.
+        burn_pct: positive(&row.burn_pct).map(|burn| burn.map_rising(|pct| pct.min(100.0))),
         extra_burn_pct: estimate(&burn),
         power_w: positive(&row.power_w),
         extra_power_w: estimate(&power),
