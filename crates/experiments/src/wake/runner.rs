@@ -120,7 +120,7 @@ impl WakeRunner<'_> {
         // Program and server are all that runs, so that other load cannot be told from them.
         let bounds = Bounds {
             other_share: Share::ONE,
-            ..self.plan.run.bounds.clone()
+            ..self.plan.run.bounds
         };
         let sensors = (&self.sensors, &[][..]);
         let trial = measure(&bounds, sensors, spec, observer, |trial: &mut WakeTrial| {
