@@ -36,6 +36,8 @@ pub enum SideError {
         "process {owner} runs plimsoll gate on this machine; wait for its end, or end it (kill {owner})"
     )]
     OtherGate { owner: u32 },
+    #[error("the tasks to keep CPUs awake for cannot be followed: {0}")]
+    Follow(HostError),
     #[error("wake-ups cannot be measured: {0}")]
     Wakeups(LoadError),
     #[error("a guard cannot be asked: {0}")]
@@ -59,6 +61,7 @@ impl SideError {
                 | SideError::Log { .. }
                 | SideError::LogInUse { .. }
                 | SideError::OtherGate { .. }
+                | SideError::Follow(_)
                 | SideError::Guard(LoadError::Mistake(_))
                 | SideError::Target(_)
         )

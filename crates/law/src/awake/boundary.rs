@@ -68,7 +68,7 @@ impl fmt::Display for IdleLimit {
             }
             IdleLimit::PollOnly { excluded } => write!(
                 f,
-                "polling only: each idle state, from {excluded}, is above the limit"
+                "polling only (each idle state, from {excluded}, is above the limit)"
             ),
             IdleLimit::NoEffect { deepest } => write!(
                 f,
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!((at(1), at(3)), (up_to(1), up_to(1)));
         assert_eq!((at(4), at(169)), (up_to(2), up_to(2)));
         assert_eq!(at(0).to_string(), {
-            "polling only: each idle state, from C1 (1us), is above the limit"
+            "polling only (each idle state, from C1 (1us), is above the limit)"
         });
         assert_eq!(at(170).to_string(), {
             "no effect: the deepest idle state, C6 (170us), is within the limit"

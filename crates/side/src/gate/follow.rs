@@ -107,21 +107,21 @@ impl Follower {
                 format!("there is no process {pid}"),
                 "choose one that `ps` lists",
             ),
-            Follow::Cgroup(_) => (
-                "it has no processes".to_owned(),
+            Follow::Cgroup(name) => (
+                format!("the cgroup '{name}' has no processes"),
                 "start what runs in it first, or give -- CMD",
             ),
-            Follow::Unit(_) => (
-                "it has no processes".to_owned(),
+            Follow::Unit(name) => (
+                format!("the unit '{name}' has no processes"),
                 "start it first, and see `systemctl status`",
             ),
-            Follow::Name(_) => (
-                "no process has this name".to_owned(),
+            Follow::Name(name) => (
+                format!("no process is named '{name}'"),
                 "choose one that `ps -e` lists, or --pid",
             ),
         };
         SideError::NotHere {
-            what: self.follow.to_string(),
+            what: "a task to follow".to_owned(),
             reason,
             way_out,
         }

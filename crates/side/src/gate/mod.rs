@@ -90,8 +90,8 @@ pub enum Followed {
 
 impl Gating {
     /// # Errors
-    /// [`SideError::OtherGate`] if one runs already; [`SideError::Target`] if there are no
-    /// such tasks; those of the log.
+    /// [`SideError::OtherGate`] if one runs already; [`SideError::Follow`] or
+    /// [`SideError::NotHere`] if there are no such tasks; those of the log.
     pub fn start(
         root: &Root,
         journals: &Journals,
@@ -102,8 +102,8 @@ impl Gating {
         let log = request.log.map(Log::open).transpose()?;
         let mut follower = Follower::new(request.follow);
         let mut reader = TaskCpuReader::new(root);
-        let pids = follower.pids(root).map_err(SideError::Target)?;
-        reader.follow(&pids).map_err(SideError::Target)?;
+        let pids = follower.pids(root).map_err(SideError::Follow)?;
+        reader.follow(&pids).map_err(SideError::Follow)?;
         if reader.is_empty() {
             return Err(follower.nobody());
         }
@@ -123,7 +123,7 @@ impl Gating {
             hold: CpuSet::default(),
             suspended: false,
             log,
-            tally: GateTally::default(),
+            tally: GateTally::start(),
             said: BTreeSet::new(),
             began: now,
             last: now,

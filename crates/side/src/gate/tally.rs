@@ -13,6 +13,12 @@ pub(super) struct GateTally {
     spun: Duration,
     longest_period: Duration,
     rounds: u32,
+    /// CPU time of this program at the start.
+    own_before: Option<Duration>,
+}
+
+fn own_cpu() -> Option<Duration> {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).ok()
 }
 
 /// What a gate did, as a sentence.
@@ -32,6 +38,13 @@ pub struct GateSummary {
 }
 
 impl GateTally {
+    pub(super) fn start() -> GateTally {
+        GateTally {
+            own_before: own_cpu(),
+            ..GateTally::default()
+        }
+    }
+
     pub(super) fn add(&mut self, elapsed: Duration, kept: u32, burn: CpuTime) {
         self.held += elapsed * kept;
         self.burn += burn.0;
@@ -50,14 +63,15 @@ impl GateTally {
     }
 
     pub(super) fn summary(&self, elapsed: Duration) -> GateSummary {
-        let all = Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).ok();
+        let own = own_cpu().zip(self.own_before);
+        let own = own.map(|(now, before)| now.saturating_sub(before + self.spun));
         GateSummary {
             elapsed,
             held: CpuTime(self.held),
             burn: CpuTime(self.burn),
             changes: self.changes,
             longest_period: self.longest_period,
-            own: all.map(|all| CpuTime(all.saturating_sub(self.spun))),
+            own: own.map(CpuTime),
         }
     }
 }
@@ -76,7 +90,8 @@ impl fmt::Display for GateSummary {
             human_duration(self.longest_period)
         )?;
         match self.own {
-            Some(own) if !self.elapsed.is_zero() => {
+            // Shorter ones are mostly start and end.
+            Some(own) if self.elapsed >= Duration::from_secs(5) => {
                 let share = own.0.as_secs_f64() / self.elapsed.as_secs_f64();
                 write!(f, "; own cost {:.2} % of a CPU", share * 100.0)
             }
