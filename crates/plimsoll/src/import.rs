@@ -132,6 +132,7 @@ fn write<E: Experiment>(
         seed: E::run(plan).seed,
         provenance,
         command_line: &command_line,
+        folder: None,
         requirements: &[],
     };
     let mut record = Record::create(path, &run)?;

@@ -86,8 +86,30 @@ pub(crate) fn count_in(row: &Row<'_>, column: &'static str) -> Result<u64> {
     (n <= MOST).then_some(n).ok_or_else(|| wrong(column))
 }
 
+/// The number of a pass or of an attempt.
+pub(crate) fn ordinal_in(row: &Row<'_>, column: &'static str) -> Result<u32> {
+    const MOST: u32 = 1_000_000;
+    let n = u32::try_from(natural(row, column)?).ok();
+    n.filter(|n| *n <= MOST).ok_or_else(|| wrong(column))
+}
+
+/// Three times as long as the longest time in a plan ([`plimsoll_model::CheckedPlan`]): a
+/// trial has a warm-up, a window and a drain.
+pub(crate) const LONGEST: Duration = Duration::from_secs(3 * 31 * 86_400);
+
 pub(crate) fn ns_in(row: &Row<'_>, column: &'static str) -> Result<Duration> {
-    natural(row, column).map(Duration::from_nanos)
+    let time = Duration::from_nanos(natural(row, column)?);
+    (time <= LONGEST)
+        .then_some(time)
+        .ok_or_else(|| wrong(column))
+}
+
+/// A time that something was measured in.
+pub(crate) fn window_in(row: &Row<'_>, column: &'static str) -> Result<Duration> {
+    let window = ns_in(row, column)?;
+    (!window.is_zero())
+        .then_some(window)
+        .ok_or_else(|| wrong(column))
 }
 
 /// An integer that must not be negative.
@@ -96,6 +118,13 @@ pub(crate) fn natural(row: &Row<'_>, column: &'static str) -> Result<u64> {
     u64::try_from(n).map_err(|_| wrong(column))
 }
 
+pub(crate) fn optional_time(row: &Row<'_>, column: &'static str) -> Result<Option<Duration>> {
+    let time = optional_ns(row, column)?;
+    let is_possible = time.is_none_or(|time| time <= LONGEST);
+    is_possible.then_some(time).ok_or_else(|| wrong(column))
+}
+
+/// CPU time, of any number of CPUs.
 pub(crate) fn optional_ns(row: &Row<'_>, column: &'static str) -> Result<Option<Duration>> {
     optional(row, column, |n: i64| {
         u64::try_from(n).ok().map(Duration::from_nanos)
@@ -118,9 +147,20 @@ pub(crate) fn optional_json<T: DeserializeOwned>(
     row: &Row<'_>,
     column: &'static str,
 ) -> Result<Option<T>> {
+    const LISTS: [&str; 4] = [
+        "command_line_json",
+        "requirements_json",
+        "reasons_json",
+        "copy_times_ns_json", // up to version 3
+    ];
     let text: Option<String> = row.get(column)?;
-    text.map(|text| serde_json::from_str(&text).map_err(|e| invalid_json(column, &e)))
-        .transpose()
+    let Some(text) = text else { return Ok(None) };
+    // serde would take the fields of a structure in their order for the structure.
+    if text.trim_start().starts_with('[') != LISTS.contains(&column) {
+        return Err(wrong(column));
+    }
+    let value = serde_json::from_str(&text);
+    value.map(Some).map_err(|e| invalid_json(column, &e))
 }
 
 pub(crate) fn invalid_json(column: &str, e: &serde_json::Error) -> rusqlite::Error {

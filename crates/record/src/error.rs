@@ -92,6 +92,15 @@ pub enum RecordError {
         /// What to do about it.
         way_out: &'static str,
     },
+    /// Another user may have made the journal that says how to undo what was half written.
+    #[error(
+        "{path} was left in the middle of a write, and what the journal beside it says is done only where nobody else can have made it, but {path} {why}; {way_out}, with its journal"
+    )]
+    HalfWritten {
+        path: PrintablePath,
+        why: String,
+        way_out: &'static str,
+    },
     #[error("{path} is on a read-only file system; choose a file elsewhere")]
     ReadOnlyFileSystem { path: PrintablePath },
     /// Another program holds an SQLite lock for too long.

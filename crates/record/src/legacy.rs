@@ -119,7 +119,10 @@ pub(crate) fn update(tx: &Transaction<'_>) -> Result<()> {
 fn update_run(tx: &Transaction<'_>) -> Result<&'static str> {
     let sql = "SELECT plan_json FROM run";
     let plan: Parts = tx.query_row(sql, [], |row| json(row, "plan_json"))?;
-    tx.execute_batch("ALTER TABLE run ADD COLUMN experiment TEXT NOT NULL DEFAULT ''")?;
+    tx.execute_batch(
+        "ALTER TABLE run ADD COLUMN experiment TEXT NOT NULL DEFAULT '';
+         ALTER TABLE run ADD COLUMN folder TEXT",
+    )?;
     let experiment = experiment(&plan);
     tx.execute("UPDATE run SET experiment = ?", [experiment])?;
     Ok(experiment)

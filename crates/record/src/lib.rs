@@ -37,9 +37,10 @@ mod write;
 
 pub use error::RecordError;
 pub use hdr_log::{export_hdr, write_exported};
-pub use private::{Existing, write_private};
+pub use private::{Existing, write_private, write_public};
 pub use record::Record;
 pub use run::NewRun;
+pub use trust::check_library;
 
 #[cfg(test)]
 mod tests;

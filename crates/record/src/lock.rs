@@ -14,7 +14,7 @@ use std::path::Path;
 /// has on it, so this value must outlive the connection to the same file.
 #[derive(Debug)]
 pub(crate) struct WriterLock {
-    _file: File,
+    file: File,
 }
 
 impl WriterLock {
@@ -27,13 +27,18 @@ impl WriterLock {
         // A magic number has 32 bits, whatever the field's type on this
         // architecture.
         if flock_equals_fcntl(kind.f_type as u32) {
-            return Ok(WriterLock { _file: file });
+            return Ok(WriterLock { file });
         }
         match file.try_lock() {
-            Ok(()) => Ok(WriterLock { _file: file }),
+            Ok(()) => Ok(WriterLock { file }),
             Err(TryLockError::WouldBlock) => Err(RecordError::BeingWritten { path: path.into() }),
             Err(TryLockError::Error(e)) => Err(RecordError::from_io(path, &e, "lock")),
         }
+    }
+
+    /// Of the file, in bytes.
+    pub(crate) fn length(&self) -> std::io::Result<u64> {
+        self.file.metadata().map(|about| about.len())
     }
 }
 

@@ -1,8 +1,9 @@
-//! Files that only their owner may read: what is recorded and reported may hold secrets.
+//! Files that are written whole or not at all, and whose names others cannot prepare.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// What happens to an existing file of that name.
@@ -14,22 +15,34 @@ pub enum Existing {
     Keep,
 }
 
-/// Writes a file with mode 0600, completely or not at all.
-///
-/// The bytes go to a new file in the same folder, with a random name and opened with
-/// `O_EXCL`: nothing that others put into the folder is followed or written to. It is
-/// synced before it is renamed, and removed if any of this fails.
+/// Writes a file with mode 0600, completely or not at all: what is recorded and reported
+/// may hold secrets.
 ///
 /// # Errors
 /// What the system says; [`io::ErrorKind::AlreadyExists`] for a file that is kept.
 pub fn write_private(path: &Path, bytes: &[u8], existing: Existing) -> io::Result<()> {
+    write(path, bytes, existing, 0o600)
+}
+
+/// The same with mode 0644, less what the umask takes, for what everybody may read.
+///
+/// # Errors
+/// What the system says.
+pub fn write_public(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write(path, bytes, Existing::Replace, 0o644)
+}
+
+/// The bytes go to a new file in the same folder, with a random name and opened with
+/// `O_EXCL`: nothing that others put into the folder is followed or written to. It is
+/// synced before it is renamed, and removed if any of this fails.
+fn write(path: &Path, bytes: &[u8], existing: Existing, mode: u32) -> io::Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     let folder = parent.unwrap_or(Path::new("."));
-    // The mode is tempfile's own: 0600.
     let mut temporary = tempfile::Builder::new()
         .prefix(".plimsoll-")
         .suffix(OsStr::new(".part"))
         .rand_bytes(16)
+        .permissions(Permissions::from_mode(mode))
         .tempfile_in(folder)
         .map_err(without_path)?;
     temporary.write_all(bytes).map_err(without_path)?;

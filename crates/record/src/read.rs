@@ -2,7 +2,7 @@
 
 use crate::cell::{
     MachineCell, count_in, has, invalid_json, json, ns_in, optional_json, optional_level,
-    optional_ns, optional_share, wrong,
+    optional_ns, optional_share, optional_time, ordinal_in, window_in, wrong,
 };
 use crate::run::Run;
 use crate::{RecordError, histogram, legacy, slots};
@@ -25,6 +25,10 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> std::result::Result<Run, Re
             workload: row.get("workload")?,
             seed: seed_of(row)?.to_string(),
             plan_json: row.get("plan_json")?,
+            folder: match has(row, "folder") {
+                true => row.get("folder")?,
+                false => None,
+            },
             provenance: json(row, "provenance_json")?,
             requirements: json(row, "requirements_json")?,
             command_line: json(row, "command_line_json")?,
@@ -74,7 +78,7 @@ pub(crate) fn trial<S: DeserializeOwned, O: DeserializeOwned>(
                 took: ns_in(row, "took_ns")?,
                 warm_up: ns_in(row, "warm_up_ns")?,
                 steady: row.get("steady")?,
-                window: ns_in(row, "window_ns")?,
+                window: window_in(row, "window_ns")?,
                 work: Work {
                     steps: slots::of_trial(conn, id)?,
                     connections: cell.connections,
@@ -122,15 +126,15 @@ fn spec<S: DeserializeOwned>(row: &Row<'_>) -> Result<TrialSpec<S>> {
     Ok(TrialSpec {
         phase,
         setting,
-        pass: row.get("pass")?,
-        attempt: row.get("attempt")?,
+        pass: ordinal_in(row, "pass")?,
+        attempt: ordinal_in(row, "attempt")?,
         warm_up: WarmUp {
             min: ns_in(row, "warm_up_min_ns")?,
             max: ns_in(row, "warm_up_max_ns")?,
         },
-        window: ns_in(row, "asked_window_ns")?,
+        window: window_in(row, "asked_window_ns")?,
         limit: match has(row, "limit_ns") {
-            true => optional_ns(row, "limit_ns")?,
+            true => optional_time(row, "limit_ns")?,
             false => None, // version 1
         },
         seed: seed_of(row)?,
@@ -194,8 +198,8 @@ fn seconds_of(conn: &Connection, trial: i64) -> Result<Vec<Second>> {
             completed: count_in(row, "completed")?,
             errors: count_in(row, "errors")?,
             in_flight: count_in(row, "in_flight")?,
-            p50: optional_ns(row, "p50_ns")?,
-            p99: optional_ns(row, "p99_ns")?,
+            p50: optional_time(row, "p50_ns")?,
+            p99: optional_time(row, "p99_ns")?,
             cpu: optional_share(row, "cpu_share")?,
             steal: optional_share(row, "steal_share")?,
         })

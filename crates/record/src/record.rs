@@ -1,14 +1,12 @@
 use crate::lock::WriterLock;
-use crate::open::{check_kind, connect, connect_to_read, new_file};
+use crate::open::{connect, new_file, open_trusted, read_into_memory};
 use crate::run::{NewRun, Run};
-use crate::{RecordError, legacy, read, schema, trust, write};
+use crate::{RecordError, legacy, read, schema, write};
 use plimsoll_model::{Provenance, Requirement, RunEnd, Trial, TrialSetting};
-use rusqlite::{Connection, OpenFlags};
-use rustix::fs::OFlags;
+use rusqlite::Connection;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -46,34 +44,24 @@ impl Record {
     /// Another run is writing it, another user may have written it, or it is
     /// missing, no record, or damaged.
     pub fn open_for_resume(path: &Path) -> Result<Record, RecordError> {
-        check_kind(path)?;
-        // What is checked, locked and given to SQLite is one file: a symlink is followed
-        // once.
-        let fail = |e: std::io::Error| RecordError::from_io(path, &e, "write");
-        let resolved = fs::canonicalize(path).map_err(fail)?;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-            .open(&resolved)
-            .map_err(fail)?;
-        trust::check(&file.metadata().map_err(fail)?, &resolved, path)?;
+        let (file, resolved) = open_trusted(path)?;
         let lock = WriterLock::take(file, path)?;
-        let mut conn = connect(&resolved, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-        schema::check(&conn, path)?;
+        let mut conn = connect(&resolved)?;
+        schema::check(&conn, path, || lock.length())?;
         schema::configure_writer(&mut conn).map_err(|e| RecordError::from_sqlite(path, e, 0))?;
         legacy::bring_up_to_date(&mut conn, path)?;
         Record::load(conn, Some(lock), path)
     }
 
-    /// Opens a file for reading. A run may write to it at the same time.
+    /// Opens a file for reading, as it is now. A run may write to it at the same time.
+    /// Nothing is written, but if a run of this user was killed in the middle of a write:
+    /// that is undone.
     ///
     /// # Errors
     /// If the file is missing, not a record, or damaged.
     pub fn open(path: &Path) -> Result<Record, RecordError> {
-        check_kind(path)?;
-        let conn = connect_to_read(path)?;
-        schema::check(&conn, path)?;
+        let (conn, bytes) = read_into_memory(path)?;
+        schema::check(&conn, path, || Ok(bytes))?;
         Record::load(conn, None, path)
     }
 
@@ -138,8 +126,7 @@ impl Record {
     /// time: two histograms make half a megabyte of each. `S` and `O` are the
     /// experiment's setting and outcome.
     ///
-    /// The iterator ends after the first error. It holds no lock between two
-    /// trials, so a run may write at the same time.
+    /// The iterator ends after the first error.
     ///
     /// # Errors
     /// The file cannot be read any more.
@@ -165,7 +152,12 @@ impl Record {
     /// # Errors
     /// The plan is another experiment's.
     pub fn plan<P: DeserializeOwned>(&self) -> Result<P, RecordError> {
-        serde_json::from_str(&self.run.plan_json)
+        let text = &self.run.plan_json;
+        // serde would take the fields of a structure in their order for the structure.
+        if text.trim_start().starts_with('[') {
+            return Err(RecordError::damaged(&self.path, "plan_json is a list"));
+        }
+        serde_json::from_str(text)
             .map_err(|e| RecordError::damaged(&self.path, format!("plan_json: {e}")))
     }
 
@@ -181,6 +173,12 @@ impl Record {
     /// The program and its arguments, as typed.
     pub fn command_line(&self) -> &[String] {
         &self.run.command_line
+    }
+
+    /// The working directory of the run, in which its commands are looked up. Older records
+    /// have none.
+    pub fn folder(&self) -> Option<&Path> {
+        self.run.folder.as_deref().map(Path::new)
     }
 
     /// When the file was created, in milliseconds since 1970: informative only.
@@ -201,7 +199,7 @@ impl Record {
 /// Writes the tables and the `run` row into a new file.
 fn initialize(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
     let lock = WriterLock::take(file, path)?;
-    let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let mut conn = connect(path)?;
     let mut make = || {
         schema::configure_writer(&mut conn)?;
         let tx = conn.transaction()?;

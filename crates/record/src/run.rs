@@ -2,6 +2,7 @@
 
 use plimsoll_model::{Provenance, Requirement, RunEnd};
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// The content of a new record.
 #[derive(Debug, Clone)]
@@ -16,6 +17,8 @@ pub struct NewRun<'a, P> {
     pub provenance: &'a Provenance,
     /// The program and its arguments as typed.
     pub command_line: &'a [String],
+    /// The working directory; `None` if it is unknown or nothing is looked up in it.
+    pub folder: Option<PathBuf>,
     /// What the run needs of the machine, met or missed.
     pub requirements: &'a [Requirement],
 }
@@ -28,6 +31,8 @@ pub(crate) struct Run {
     pub(crate) seed: String,
     pub(crate) plan_json: String,
     pub(crate) provenance: Provenance,
+    /// Not UTF-8 is replaced.
+    pub(crate) folder: Option<String>,
     pub(crate) requirements: Vec<Requirement>,
     pub(crate) command_line: Vec<String>,
     pub(crate) created_unix_ms: u64,
@@ -45,6 +50,10 @@ impl Run {
             seed: new.seed.to_string(),
             plan_json: serde_json::to_string(new.plan)?,
             provenance: new.provenance.clone(),
+            folder: new
+                .folder
+                .as_ref()
+                .map(|folder| folder.to_string_lossy().into_owned()),
             requirements: new.requirements.to_vec(),
             command_line: new.command_line.to_vec(),
             created_unix_ms,

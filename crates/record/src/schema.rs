@@ -3,6 +3,7 @@
 use crate::{RecordError, untrusted};
 use plimsoll_model::SCHEMA_VERSION;
 use rusqlite::Connection;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub(crate) const SLOT_TABLE: &str = include_str!("slot.sql");
 
 /// How long to wait for a lock that another program holds. A commit holds it
 /// for milliseconds, a shell with an open query for longer.
-const BUSY: Duration = Duration::from_secs(30);
+pub(crate) const BUSY: Duration = Duration::from_secs(30);
 
 /// Settings of every connection to a file of this size.
 pub(crate) fn configure(conn: &mut Connection, bytes: u64) -> rusqlite::Result<()> {
@@ -53,8 +54,13 @@ pub(crate) fn make_tables(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 
-/// Whether this is a complete record that this program can read.
-pub(crate) fn check(conn: &Connection, path: &Path) -> Result<(), RecordError> {
+/// Whether this is a complete record that this program can read. `length` is that of its
+/// file in bytes.
+pub(crate) fn check(
+    conn: &Connection,
+    path: &Path,
+    length: impl Fn() -> io::Result<u64>,
+) -> Result<(), RecordError> {
     let fail = |e| RecordError::from_sqlite(path, e, 0);
     let number = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     if number("application_id").map_err(fail)? != APPLICATION_ID {
@@ -65,7 +71,7 @@ pub(crate) fn check(conn: &Connection, path: &Path) -> Result<(), RecordError> {
     match u32::try_from(version) {
         Ok(1..=SCHEMA_VERSION) => {
             untrusted::check(conn, path)?;
-            check_complete(conn, path)
+            check_complete(conn, path, length)
         }
         Ok(schema) if schema > SCHEMA_VERSION => Err(RecordError::Newer {
             path: path.into(),
@@ -83,12 +89,16 @@ pub(crate) fn check(conn: &Connection, path: &Path) -> Result<(), RecordError> {
 ///
 /// SQLite reads the missing part of a truncated last page as zeros. The length
 /// is read within a transaction, so that no run is adding to it.
-fn check_complete(conn: &Connection, path: &Path) -> Result<(), RecordError> {
+fn check_complete(
+    conn: &Connection,
+    path: &Path,
+    length: impl Fn() -> io::Result<u64>,
+) -> Result<(), RecordError> {
     let look = || {
         let tx = conn.unchecked_transaction()?;
         let number = |name| tx.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
         let bytes = number("page_count")?.saturating_mul(number("page_size")?);
-        let length = std::fs::metadata(path).map(|about| about.len());
+        let length = length();
         let findings: String = tx.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         Ok((bytes, length, findings))
     };

@@ -7,6 +7,7 @@ CREATE TABLE run (
     workload          TEXT    NOT NULL,
     seed              TEXT    NOT NULL,  -- 64 bits without a sign
     command_line_json TEXT    NOT NULL,
+    folder            TEXT,              -- the working directory, where commands are looked up
     plan_json         TEXT    NOT NULL,
     provenance_json   TEXT    NOT NULL,
     requirements_json TEXT    NOT NULL,

@@ -17,6 +17,7 @@ pub(crate) fn run(conn: &Connection, run: &Run) -> Result<()> {
         ("workload", &run.workload),
         ("seed", &run.seed),
         ("command_line_json", &Json(&run.command_line)),
+        ("folder", &run.folder),
         ("plan_json", &run.plan_json),
         ("provenance_json", &Json(&run.provenance)),
         ("requirements_json", &Json(&run.requirements)),

@@ -11,8 +11,9 @@ use super::study;
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_model::{Phase, RunPlan, counted};
+use plimsoll_record::check_library;
 use plimsoll_report::Document;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where does a task scheduler break?
 #[derive(Debug)]
@@ -23,6 +24,10 @@ pub struct Rig;
 pub struct RigSite {
     /// Where a trace is written.
     pub(super) trace: Option<PathBuf>,
+}
+
+fn absolute(path: &str) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
 impl Experiment for Rig {
@@ -53,6 +58,11 @@ impl Experiment for Rig {
         plan: RigPlan,
         machine: &Machine,
     ) -> Result<Prepared<RigPlan, RigSite>, RunError> {
+        // Before they are opened, which runs what is in them.
+        for library in plan.schedulers.iter().filter(|name| name.contains('/')) {
+            let checked = check_library(Path::new(library));
+            checked.map_err(|e| RunError::Usage(e.to_string()))?;
+        }
         prepare::refuse_changed_libraries(&plan)?;
         let notes = prepare::check(&plan, machine)?;
         let prepared = Prepared::new(plan, prepare::site(args));
@@ -71,7 +81,7 @@ impl Experiment for Rig {
     fn commands(plan: &RigPlan) -> Vec<String> {
         let libraries = plan.schedulers.iter().filter(|name| name.contains('/'));
         libraries
-            .map(|path| format!("the library {path:?}"))
+            .map(|path| format!("the library {:?}", absolute(path)))
             .collect()
     }
 

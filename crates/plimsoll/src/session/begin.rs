@@ -54,6 +54,10 @@ pub(super) fn new<E: Experiment>(
         seed: E::run(&recorded).seed,
         provenance: &provenance,
         command_line: &command_line,
+        folder: match E::commands(&plan).is_empty() {
+            true => None,
+            false => std::env::current_dir().ok(),
+        },
         requirements: &requirements,
     };
     let record = Record::create(&path, &run)?;
@@ -97,13 +101,16 @@ pub(super) fn resume<E: Experiment>(
 ) -> Result<Begun<E>, Failure> {
     let (record, plan) = unfinished::<E>(path)?;
     refuse_other_machine(&record, &machine.root)?;
+    let commands = E::commands(&plan);
+    refuse_other_folder(&record, &commands)?;
+    // Before anything of them runs: to open a plug-in runs what is in it.
+    for command in commands {
+        note(&format!("note: resuming runs {command}"));
+    }
     let shown = path.display();
     let reopened = E::reopen(args, plan, machine).map_err(|e| Failure::from(e).about(&shown))?;
     let Prepared { plan, site, notes } = reopened;
     notes.iter().for_each(|text| note(&format!("note: {text}")));
-    for command in E::commands(&plan) {
-        note(&format!("note: resuming runs {command}"));
-    }
     Ok(Begun { record, plan, site })
 }
 
@@ -126,6 +133,20 @@ fn unfinished<E: Experiment>(path: &Path) -> Result<(Record, E::Plan), Failure> 
     }
     drop(record);
     Ok((Record::open_for_resume(path)?, plan))
+}
+
+/// Elsewhere a command such as `./job.sh` is another one, perhaps of another user.
+fn refuse_other_folder(record: &Record, commands: &[String]) -> Result<(), Failure> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let here = here.to_string_lossy();
+    match record.folder() {
+        Some(folder) if !commands.is_empty() && *folder != *here => Err(Failure::Mistake(format!(
+            "{} was begun in {}, where its commands are looked up, and this is {here}; change to that folder, or start a new run",
+            record.path().display(),
+            folder.display()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn refuse_other_machine(record: &Record, root: &Root) -> Result<(), Failure> {

@@ -195,6 +195,12 @@ fn a_run_is_resumed_only_from_a_record_that_nobody_else_can_write() {
         folder.run(format!("{reader} run.plimsoll")).says(0, &[]);
     }
     set(0o600);
+    fs::create_dir(folder.path("elsewhere")).unwrap();
+    let mut elsewhere = folder.command("copies --resume ../run.plimsoll");
+    elsewhere.current_dir(folder.path("elsewhere"));
+    let refused = Ended::of(elsewhere);
+    refused.says(2, &["was begun in", "change to that folder"]);
+    assert!(!folder.path("elsewhere/ran").exists());
     let commands = [r#"note: resuming runs copies of the command ["touch", "ran"]"#];
     folder.run(resume).says(0, &commands);
 }

@@ -1,7 +1,7 @@
 //! Concurrent access to a record, and access to other files.
 
 use super::sample::{TestDir, create, execute, read_all, trial};
-use crate::{Record, RecordError};
+use crate::{Record, RecordError, check_library};
 use plimsoll_model::Setting;
 use rusqlite::Connection;
 use std::fs;
@@ -74,6 +74,44 @@ fn a_record_of_another_user_is_read_but_not_resumed() {
     chown(&path, Some(0), None).unwrap();
     let mut record = Record::open_for_resume(&link).unwrap();
     record.append(&trial(1)).unwrap();
+}
+
+#[test]
+fn a_record_below_a_folder_that_others_can_exchange_is_not_resumed() {
+    let (test_dir, path) = TestDir::with_record(1);
+    let above = test_dir.path("run.plimsoll").parent().unwrap().to_owned();
+    let (own, below) = (above.join("own"), above.join("own/run.plimsoll"));
+    fs::create_dir(&own).unwrap();
+    fs::set_permissions(&own, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::rename(path, &below).unwrap();
+    Record::open_for_resume(&below).unwrap();
+    let set = |mode| fs::set_permissions(&above, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o777);
+    let e = Record::open_for_resume(&below).unwrap_err();
+    assert!(e.to_string().contains("others can exchange folders"), "{e}");
+    // Of a sticky folder only owners can rename what is in it.
+    set(0o1777);
+    Record::open_for_resume(&below).unwrap();
+    if rustix::process::geteuid().is_root() {
+        set(0o755);
+        chown(&above, Some(65534), None).unwrap();
+        let e = Record::open_for_resume(&below).unwrap_err();
+        assert!(e.to_string().contains("others can exchange folders"), "{e}");
+        assert_eq!(read_all(&Record::open(&below).unwrap()), [trial(0)]);
+    }
+}
+
+#[test]
+fn a_library_that_others_can_write_is_refused() {
+    let test_dir = TestDir::new();
+    let library = test_dir.path("lib.so");
+    fs::write(&library, "").unwrap();
+    let set = |mode| fs::set_permissions(&library, fs::Permissions::from_mode(mode)).unwrap();
+    set(0o755);
+    check_library(&library).unwrap();
+    set(0o757);
+    let e = check_library(&library).unwrap_err();
+    assert!(e.to_string().contains("can be written by others"), "{e}");
 }
 
 #[test]
@@ -166,7 +204,13 @@ fn readers_work_while_a_run_writes() {
     assert_eq!(trials.next().unwrap().unwrap(), trial(0));
     writer.append(&trial(1)).unwrap();
     assert!(trials.next().is_none());
-    assert_eq!(read_all(&reader), [trial(0), trial(1)]);
+    assert_eq!(
+        read_all(&reader),
+        [trial(0)],
+        "as it was when it was opened"
+    );
+    let later = Record::open(&test_dir.path("run.plimsoll")).unwrap();
+    assert_eq!(read_all(&later), [trial(0), trial(1)]);
     // Closing the reader must not release the file for a second writer.
     drop(trials);
     drop(reader);

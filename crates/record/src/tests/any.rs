@@ -1,5 +1,6 @@
 //! Any trial of each experiment, for properties.
 
+use crate::cell::LONGEST;
 use plimsoll_model::{
     Arm, ConnectionUse, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet, CpuTime, CpuUse, CpusOf,
     Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel, MachineUse, Millicores, Phase,
@@ -12,8 +13,13 @@ use proptest::prelude::*;
 use std::fmt::Debug;
 use std::time::Duration;
 
+/// As long as a reader accepts.
 fn time() -> impl Strategy<Value = Duration> {
-    (0..=i64::MAX as u64).prop_map(Duration::from_nanos)
+    (0..=LONGEST.as_nanos() as u64).prop_map(Duration::from_nanos)
+}
+
+fn window() -> impl Strategy<Value = Duration> {
+    (1..=LONGEST.as_nanos() as u64).prop_map(Duration::from_nanos)
 }
 
 fn count() -> impl Strategy<Value = u64> {
@@ -21,7 +27,7 @@ fn count() -> impl Strategy<Value = u64> {
 }
 
 fn cpu_time() -> impl Strategy<Value = CpuTime> {
-    time().prop_map(CpuTime)
+    (0..=i64::MAX as u64).prop_map(|ns| CpuTime(Duration::from_nanos(ns)))
 }
 
 fn share() -> impl Strategy<Value = Share> {
@@ -93,8 +99,8 @@ prop_compose! {
 fn spec<S: TrialSetting>(
     settings: impl Strategy<Value = S>,
 ) -> impl Strategy<Value = TrialSpec<S>> {
-    let visit = (any::<u32>(), any::<u32>(), any::<u64>());
-    let times = (time(), time(), time(), option::of(time()));
+    let visit = (0..=1_000_000u32, 0..=1_000_000u32, any::<u64>());
+    let times = (time(), time(), window(), option::of(time()));
     (phase(), settings, visit, times).prop_map(
         |(phase, setting, (pass, attempt, seed), (min, max, window, limit))| TrialSpec {
             phase,
@@ -233,7 +239,7 @@ fn any_of<S: TrialSetting, O: Debug>(
     settings: impl Strategy<Value = S>,
     outcomes: impl Strategy<Value = O>,
 ) -> impl Strategy<Value = Trial<S, O>> {
-    let times = (count(), time(), time(), any::<bool>(), time());
+    let times = (count(), time(), time(), any::<bool>(), window());
     let used = (
         option::of(cpu_time()),
         machine(),

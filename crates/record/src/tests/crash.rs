@@ -6,6 +6,7 @@ use crate::{Record, RecordError, legacy};
 use plimsoll_model::{RunEnd, Setting, Trial};
 use rusqlite::Connection;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 /// A cache of one page spills into the file before the commit.
@@ -66,6 +67,29 @@ fn a_killed_run_keeps_its_trials_and_resumes() {
         record.append(&trial(2)).unwrap();
         assert_eq!(read_all(&record), [trial(0), trial(1), trial(2)]);
     }
+}
+
+#[test]
+fn a_journal_that_others_may_have_made_is_not_applied() {
+    let test_dir = TestDir::new();
+    let path = killed_while_appending(&test_dir);
+    let files = ["killed.plimsoll", "killed.plimsoll-journal"].map(|name| test_dir.path(name));
+    let bytes = || files.clone().map(|file| fs::read(file).unwrap());
+    let before = bytes();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let e = Record::open(&path).unwrap_err();
+    assert!(matches!(e, RecordError::HalfWritten { .. }), "{e}");
+    assert!(
+        e.is_mistake() && e.to_string().contains("chmod go-w"),
+        "{e}"
+    );
+    assert_eq!(bytes(), before, "reading has written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(
+        read_all(&Record::open(&path).unwrap()),
+        [trial(0), trial(1)]
+    );
+    assert!(!files[1].exists());
 }
 
 #[test]

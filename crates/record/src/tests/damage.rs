@@ -62,6 +62,34 @@ fn invalid_values_are_refused_with_their_column() {
         ("UPDATE trial SET outcome_json = '1'", "outcome_json"),
         ("UPDATE trial SET completed = -1", "completed"),
         ("UPDATE trial SET window_ns = 'long'", "window_ns"),
+        ("UPDATE trial SET window_ns = 0", "window_ns"),
+        ("UPDATE trial SET asked_window_ns = 0", "asked_window_ns"),
+        ("UPDATE trial SET took_ns = 9000000000000000000", "took_ns"),
+        (
+            "UPDATE trial SET limit_ns = 9000000000000000000",
+            "limit_ns",
+        ),
+        ("UPDATE trial SET attempt = 4294967295", "attempt"),
+        ("UPDATE trial SET pass = 4294967296", "pass"),
+        (
+            "INSERT INTO second VALUES (1, 1, 9000000000000000000, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0)",
+            "at_ns",
+        ),
+        (
+            "INSERT INTO second VALUES (1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 9000000000000000000, 0, 0)",
+            "p99_ns",
+        ),
+        ("UPDATE trial SET setting_json = '[]'", "setting_json"),
+        ("UPDATE trial SET outcome_json = '[]'", "outcome_json"),
+        ("UPDATE trial SET machine_json = ' []'", "machine_json"),
+        ("UPDATE trial SET service_json = '[]'", "service_json"),
+        ("UPDATE trial SET reasons_json = '{}'", "reasons_json"),
+        ("UPDATE run SET plan_json = '[]'", "plan_json"),
+        ("UPDATE run SET provenance_json = '[]'", "provenance_json"),
+        (
+            "UPDATE run SET requirements_json = '{}'",
+            "requirements_json",
+        ),
         ("UPDATE trial SET seed = 'x'", "seed"),
         (
             "UPDATE trial SET reasons_json = \

@@ -186,6 +186,7 @@ pub(super) fn create_for<P: Serialize>(
         seed: run_plan().seed,
         provenance: &provenance(),
         command_line: &command_line(),
+        folder: Some("/somewhere".into()),
         requirements: &requirements(),
     };
     Record::create(path, &run)
