@@ -80,14 +80,14 @@ pub enum Difference {
 /// ```
 /// use plimsoll_law::{Difference, replay};
 ///
-/// assert_eq!(replay([]), Ok(0));
+/// assert_eq!(replay([""; 0]), Ok(0));
 /// assert!(matches!(replay(["half a li"]), Err(Difference::Unreadable { line: 1, .. })));
 /// ```
-pub fn replay<'a>(lines: impl IntoIterator<Item = &'a str>) -> Result<usize, Difference> {
+pub fn replay(lines: impl IntoIterator<Item: AsRef<str>>) -> Result<usize, Difference> {
     let mut current: Option<(Law, State)> = None;
     let mut decisions = 0;
     for (i, text) in lines.into_iter().enumerate() {
-        let line = i + 1;
+        let (line, text) = (i + 1, text.as_ref());
         if text.trim().is_empty() {
             continue;
         }

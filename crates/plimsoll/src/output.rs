@@ -6,12 +6,13 @@ use clap::{Command, ValueEnum};
 use plimsoll_record::{Existing, write_private};
 use plimsoll_report::Look;
 use plimsoll_report::chart::Charset;
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::process::geteuid;
 use rustix::termios::tcgetwinsize;
 use std::ffi::OsString;
-use std::fs::{FileType, OpenOptions};
+use std::fs::{File, FileType, OpenOptions};
 use std::io::{IsTerminal, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// The width of tables outside a terminal: room for all columns.
@@ -126,20 +127,36 @@ pub(crate) fn write_whole(file: &Path, text: &str) -> std::io::Result<()> {
     let there = std::fs::symlink_metadata(file).map(|there| there.file_type());
     let is_special = |kind: &FileType| !kind.is_file() && !kind.is_symlink();
     let special = there.ok().filter(is_special);
-    if special.is_some_and(|kind| kind.is_fifo()) {
-        // To open it waits for a reader, who may never come.
-        let mut probe = OpenOptions::new();
-        let probe = probe
-            .write(true)
-            .custom_flags(OFlags::NONBLOCK.bits() as i32);
-        probe.open(file)?;
+    if special.is_some() {
+        return open_special(file)?.write_all(text.as_bytes());
     }
-    if special.is_some() || is_descriptor(file) {
+    if is_descriptor(file) {
         // A file behind /dev/stdout may hold what was printed before.
         let mut open = OpenOptions::new().append(true).open(file)?;
         return open.write_all(text.as_bytes());
     }
     write_private(file, text.as_bytes(), Existing::Replace)
+}
+
+/// Opens a pipe or a device of this user or of the system. Another user may exchange the
+/// name meanwhile, so what was opened is looked at.
+fn open_special(file: &Path) -> std::io::Result<File> {
+    // To open a pipe waits for a reader, who may never come.
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    let open = options
+        .append(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(file)?;
+    let about = open.metadata()?;
+    if about.is_file() || ![0, geteuid().as_raw()].contains(&about.uid()) {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::PermissionDenied,
+            "it is a pipe or a device of another user",
+        ));
+    }
+    fcntl_setfl(&open, OFlags::APPEND)?;
+    Ok(open)
 }
 
 /// Whether a name stands for an open file, so that a rename would replace the name in
@@ -190,6 +207,41 @@ mod tests {
         let mode = rustix::fs::Mode::RWXU;
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
         assert!(write_whole(&pipe, "text").is_err());
+    }
+
+    #[test]
+    fn a_link_that_takes_the_place_of_a_pipe_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (victim, link) = (dir.path().join("victim"), dir.path().join("link"));
+        std::fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        // As after the first look, when the name stood for a pipe.
+        for file in [&link, &victim] {
+            assert!(open_special(file).is_err(), "{}", file.display());
+        }
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+        assert!(write_whole(Path::new("/dev/null"), "text").is_ok());
+    }
+
+    #[test]
+    fn a_pipe_of_another_user_is_refused() {
+        if !geteuid().is_root() {
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        let mode = rustix::fs::Mode::RWXU;
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let reader = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&pipe)
+            .unwrap();
+        assert!(write_whole(&pipe, "text").is_ok());
+        std::os::unix::fs::chown(&pipe, Some(65534), None).unwrap();
+        let error = write_whole(&pipe, "text").unwrap_err().to_string();
+        assert!(error.contains("of another user"), "{error}");
+        drop(reader);
     }
 
     #[test]

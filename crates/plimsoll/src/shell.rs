@@ -7,6 +7,7 @@ use clap::{Args, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use plimsoll_model::safe;
+use plimsoll_record::write_public;
 use std::path::{Path, PathBuf};
 
 const COMPLETIONS_HELP: &str = "\
@@ -98,7 +99,8 @@ fn write_all(command: &Command, dir: &Path, output: &Output) -> Result<(), Failu
     for command in std::iter::once(command).chain(subs) {
         let path = dir.join(format!("{}.1", title(command)));
         let page = page(command)?;
-        let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, page));
+        let written =
+            std::fs::create_dir_all(dir).and_then(|()| write_public(&path, page.as_bytes()));
         written.map_err(|e| {
             let shown = path.display();
             Failure::Mistake(format!(

@@ -2,8 +2,9 @@
 
 use crate::error::SideError;
 use plimsoll_law::Entry;
-use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File, OpenOptions};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -28,11 +29,12 @@ impl Log {
             let words = format!("{what} another user; give a name in a folder of your own");
             io::Error::new(ErrorKind::PermissionDenied, words)
         };
-        // Links of the system, such as /dev/stdout, are root's.
-        let link = fs::symlink_metadata(path).ok().filter(|l| l.is_symlink());
-        if link.is_some_and(|link| ![0, mine].contains(&link.uid())) {
-            return Err(fail(foreign("it is a link of")));
-        }
+        // Nothing is asked of the name, which another user may exchange meanwhile. Neither
+        // to open a pipe nor to write to it may wait for its reader.
+        let flags = match is_descriptor(path) {
+            true => OFlags::NONBLOCK | OFlags::NOCTTY,
+            false => OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW,
+        };
         let mut options = OpenOptions::new();
         let mut file = options
             .create(true)
@@ -40,10 +42,17 @@ impl Log {
             .append(true)
             // The law's guards may contain URLs with secrets.
             .mode(0o600)
+            .custom_flags(flags.bits().cast_signed())
             .open(path)
-            .map_err(fail)?;
+            .map_err(|e| match e.raw_os_error().map(Errno::from_raw_os_error) {
+                Some(Errno::LOOP) => fail(io::Error::other(
+                    "it is a symlink, and others might change where it leads",
+                )),
+                _ => fail(e),
+            })?;
         let about = file.metadata().map_err(fail)?;
-        if about.is_file() && about.uid() != mine {
+        // Devices of the system, such as /dev/null, are root's.
+        if about.uid() != mine && (about.is_file() || about.uid() != 0) {
             return Err(fail(foreign("it belongs to")));
         }
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -71,13 +80,23 @@ impl Log {
             // In one write, so that it is complete or torn at the end.
             file.write_all(format!("{line}\n").as_bytes())
         });
-        let error = written.err()?;
+        let error = match written.err()? {
+            e if e.kind() == ErrorKind::WouldBlock => "its reader does not keep up".to_owned(),
+            other => other.to_string(),
+        };
         self.file = None;
         Some(format!(
             "the log {} ends here, for it cannot be written: {error}; the command goes on",
             self.path.display()
         ))
     }
+}
+
+/// Whether a name stands for an open file; these links are the system's.
+fn is_descriptor(path: &Path) -> bool {
+    let streams = ["/dev/stdout", "/dev/stderr"].map(Path::new);
+    let folders = ["/dev/fd", "/proc/self/fd"].map(Path::new);
+    streams.contains(&path) || path.parent().is_some_and(|dir| folders.contains(&dir))
 }
 
 /// Terminates the torn last line of a killed run.
@@ -136,17 +155,44 @@ mod tests {
             return;
         }
         let dir = tempfile::tempdir().unwrap();
-        let (theirs, link) = (dir.path().join("theirs"), dir.path().join("link"));
+        let (theirs, pipe) = (dir.path().join("theirs"), dir.path().join("pipe"));
         let nobody = Some(65534);
         std::fs::write(&theirs, "").unwrap();
-        std::os::unix::fs::chown(&theirs, nobody, nobody).unwrap();
-        std::os::unix::fs::symlink(dir.path().join("mine"), &link).unwrap();
-        std::os::unix::fs::lchown(&link, nobody, nobody).unwrap();
-        for path in [&theirs, &link] {
+        make_pipe(&pipe);
+        for path in [&theirs, &pipe] {
+            std::os::unix::fs::chown(path, nobody, nobody).unwrap();
             let error = Log::open(path).unwrap_err().to_string();
             assert!(error.contains("another user"), "{error}");
         }
-        assert!(!dir.path().join("mine").exists());
+    }
+
+    fn make_pipe(path: &Path) {
+        let (mode, kind) = (rustix::fs::Mode::RWXU, rustix::fs::FileType::Fifo);
+        rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).unwrap();
+    }
+
+    #[test]
+    fn a_link_is_not_followed_whoever_made_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mine, link) = (dir.path().join("mine"), dir.path().join("link"));
+        std::os::unix::fs::symlink(&mine, &link).unwrap();
+        let error = Log::open(&link).unwrap_err().to_string();
+        assert!(error.contains("a symlink"), "{error}");
+        assert!(!mine.exists());
+        std::fs::write(&mine, "precious").unwrap();
+        assert!(Log::open(&link).is_err());
+        assert_eq!(std::fs::read(&mine).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_ends_the_log_and_not_the_control() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        make_pipe(&pipe);
+        let mut log = Log::open(&pipe).unwrap();
+        let mut warnings = (0..10_000).filter_map(|_| log.write(&begin()));
+        let warning = warnings.next().unwrap();
+        assert!(warning.contains("does not keep up"), "{warning}");
     }
 
     #[test]

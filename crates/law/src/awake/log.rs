@@ -75,13 +75,13 @@ fn sentences(changes: &[Change]) -> String {
 /// # Errors
 /// [`AwakeDifference`] for the first line that cannot be parsed or is decided
 /// differently.
-pub fn replay_awake<'a>(
-    lines: impl IntoIterator<Item = &'a str>,
+pub fn replay_awake(
+    lines: impl IntoIterator<Item: AsRef<str>>,
 ) -> Result<usize, AwakeDifference> {
     let mut current: Option<(KeepAwake, AwakeState)> = None;
     let mut decisions = 0;
     for (i, text) in lines.into_iter().enumerate() {
-        let line = i + 1;
+        let (line, text) = (i + 1, text.as_ref());
         if text.trim().is_empty() {
             continue;
         }

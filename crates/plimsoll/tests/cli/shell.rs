@@ -53,6 +53,22 @@ fn the_manual_has_exit_codes_and_a_page_for_every_command() {
 }
 
 #[test]
+fn pages_of_the_manual_replace_links_that_others_made() {
+    let folder = Folder::new();
+    folder.write("victim", "precious");
+    std::fs::create_dir(folder.path("man1")).unwrap();
+    for name in ["plimsoll.1", "plimsoll-sweep.1"] {
+        std::os::unix::fs::symlink("../victim", folder.path("man1").join(name)).unwrap();
+    }
+    folder.run("man --dir man1").says(0, &[]);
+    assert_eq!(folder.read("victim"), "precious");
+    has(
+        &folder.read("man1/plimsoll-sweep.1"),
+        &[".TH plimsoll-sweep 1"],
+    );
+}
+
+#[test]
 fn a_closed_pipe_ends_it_quietly() {
     let folder = Folder::new();
     for args in ["man sweep", "completions zsh", "sweep --help", "doctor"] {
