@@ -228,6 +228,24 @@ fn only_one_crate_changes_the_machine() {
 }
 
 #[test]
+fn the_oldest_rust_is_the_same_wherever_it_stands() {
+    let root = crates().join("..");
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    let manifest = read("Cargo.toml");
+    let (_, oldest) = manifest.split_once("rust-version = \"").unwrap();
+    let (oldest, _) = oldest.split_once('"').unwrap();
+    for page in ["README.md", "SECURITY.md"] {
+        let text = read(page);
+        let stated: Vec<&str> = text.split("Rust 1.").skip(1).collect();
+        assert!(!stated.is_empty(), "{page}");
+        for rest in stated {
+            let minor: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            assert_eq!(format!("1.{minor}"), oldest, "{page}");
+        }
+    }
+}
+
+#[test]
 fn a_thread_that_cannot_be_started_is_an_error() {
     for (name, _) in LAYERS.iter().chain(&FOR_TESTS) {
         for (path, text) in sources(&crates().join(name).join("src")) {

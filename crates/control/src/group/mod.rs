@@ -136,7 +136,7 @@ impl Group {
         self.made.iter().try_for_each(Made::is_there)
     }
 
-    fn build(&mut self, place: Place, name: &str) -> Result<(), ControlError> {
+    pub(crate) fn build(&mut self, place: Place, name: &str) -> Result<(), ControlError> {
         let folder = place.parent.join(format!("{}{name}", folder::PREFIX));
         // Held from reading the enabled controllers until our group exists, which keeps
         // other runs from disabling them.

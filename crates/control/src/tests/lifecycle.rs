@@ -1,10 +1,13 @@
 //! Freeze, thaw, kill and restore, with each kind of cgroup and without.
 
 use super::{BUSY, Bench, folders, gate, groups, shell, wait};
+use crate::layout::{Place, Version};
 use crate::wait_with_cpu_time;
 use crate::{AtEnd, ControlError, Mechanism};
 use Mechanism::{Freeze, Kill, Quota, Weight};
 use plimsoll_model::CpuTime;
+use rustix::fs::{FlockOperation, flock};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -186,4 +189,26 @@ fn arguments_are_passed_unchanged() {
         command.stderr(Stdio::null());
     });
     assert_eq!(missing.unwrap().wait().unwrap().code(), Some(127));
+}
+
+#[test]
+fn a_cgroup_that_another_user_has_locked_gets_a_group() {
+    let bench = Bench::new();
+    let mut group = bench.group_on(&bench.layout().without_cgroups(), &[], AtEnd::Kill);
+    // A folder without a kernel behind it, which passes on what is wanted.
+    let parent = bench.dir.path().join("parent");
+    std::fs::create_dir(&parent).unwrap();
+    std::fs::write(parent.join("cgroup.subtree_control"), "memory\n").unwrap();
+    let theirs = std::fs::File::open(&parent).unwrap();
+    flock(&theirs, FlockOperation::LockExclusive).unwrap();
+    let place = Place {
+        version: Version::V2,
+        home: parent.clone(),
+        parent,
+        controllers: BTreeSet::from(["memory".to_owned()]),
+        leaf: false,
+        serves: BTreeSet::new(),
+    };
+    group.build(place, "test").unwrap();
+    assert!(folders(&group)[0].is_dir());
 }

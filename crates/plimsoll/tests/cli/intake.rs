@@ -87,6 +87,29 @@ fn output_that_cannot_be_written_is_a_failure() {
     }
 }
 
+/// What a closed stream stands for is /dev/null: no file of a run takes its number, and no
+/// message gets into a record. That it was closed cannot be told later, see
+/// docs/reliability.md.
+#[test]
+fn streams_that_are_closed_at_the_start_spoil_no_record() {
+    let folder = Folder::new();
+    folder.write(
+        "t.csv",
+        "rate_rps,cpu_pct,latency_us\n1000,12,800\n4000,41,950\n",
+    );
+    let closed = ["sh", "-c", "exec \"$@\" <&- >&- 2>&-", "sh"];
+    for line in [
+        "import t.csv -o run",
+        "report run",
+        "report run -o page.html",
+    ] {
+        let ended = Ended::of(under(&closed, &folder.command(line)));
+        assert_eq!(ended.code, Some(0), "{line}: {ended:?}");
+    }
+    folder.run("report run").says(0, &[]);
+    assert!(folder.read("page.html").starts_with("<!doctype html>"));
+}
+
 #[test]
 fn a_reader_that_has_gone_is_no_failure() {
     let folder = Folder::new();
