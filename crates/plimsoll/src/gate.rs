@@ -29,6 +29,15 @@ use std::time::{Duration, Instant};
 const PERIODS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(20));
 
 pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
+    let names_tasks = [&args.cgroup, &args.unit, &args.comm]
+        .iter()
+        .any(|n| n.is_some());
+    if args.command.is_empty() && args.pid.is_none() && !names_tasks {
+        let way_out = "add -- CMD, or one of --pid, --cgroup, --unit and --comm";
+        return Err(Failure::Mistake(format!(
+            "no tasks to follow were named; {way_out}"
+        )));
+    }
     let root = Root::machine();
     let fail = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
     let online = online_cpus(&root).map_err(|e| fail(&e))?;

@@ -14,7 +14,7 @@ const GATE_HELP: &str = "\
 What --latency means: idle states that take longer to leave are not used on held
 CPUs. The time is snapped to the boundary below it: with C1 (1us), C1E (4us) and
 C6 (170us), 5us permits C1E. Below each state only polling is left (as with
-poll), which is said; above each state it would have no effect, which is refused.
+poll), which is said. Above each state it has no effect, which is refused.
 
 What --means does (auto: the first that works; what does not is said):
   limit    A limit on the CPU's wake-up latency (pm_qos_resume_latency_us).
@@ -52,7 +52,6 @@ pub(crate) struct GateArgs {
     #[arg(
         last = true,
         value_name = "CMD",
-        required_unless_present_any = ["pid", "cgroup", "unit", "comm"],
         conflicts_with_all = ["pid", "cgroup", "unit", "comm"]
     )]
     pub(crate) command: Vec<OsString>,

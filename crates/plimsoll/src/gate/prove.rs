@@ -114,7 +114,12 @@ impl Prove {
                 continue;
             };
             let less = Figure::from(&[&as_is, &gate], |v| v[0] - v[1]);
-            let less = less.map(|less| format!("; less by {}", text(&less.estimate())));
+            let less = less.map(|less| {
+                let less = less.estimate();
+                let shows = less.interval().is_some() && !less.holds(0.0);
+                let verdict = if shows { "" } else { ", inconclusive" };
+                format!("; less by {}{verdict}", text(&less))
+            });
             lines.push(format!(
                 "{name} of a wake-up: {} with the gate, {} without{}",
                 text(&gate.positive_estimate()),
