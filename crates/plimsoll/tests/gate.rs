@@ -34,7 +34,10 @@ fn gate(folder: &Folder, args: &str) -> Ended {
 #[test]
 fn streams_and_exit_codes_are_those_of_the_command() {
     let (folder, _alone) = alone();
-    let ended = gate(&folder, &format!("-q {SPIN} -- sh -c 'echo out; echo err >&2; exit 7'"));
+    let ended = gate(
+        &folder,
+        &format!("-q {SPIN} -- sh -c 'echo out; echo err >&2; exit 7'"),
+    );
     ended.says(7, &[]);
     assert_eq!((&*ended.stdout, &*ended.stderr), ("out\n", "err\n"));
     gate(&folder, &format!("{SPIN} -- sh -c 'kill -9 $$'")).says(137, &["held CPUs for"]);
@@ -51,10 +54,22 @@ fn mistakes_are_one_sentence_and_exit_with_2() {
         ("--latency -1 --pid 1", "give a time with its unit"),
         ("--latency abc --pid 1", "give a time with its unit"),
         ("--latency 5us", "--pid"),
-        ("--latency poll --means spinner --pid 4194304", "there is no process 4194304"),
-        ("--latency poll --means spinner --comm no-such-name", "no process has this name"),
-        ("--latency poll --means spinner --unit no-such-unit", "it has no processes"),
-        ("--latency poll --means spinner --cgroup no/such/group", "no/such/group"),
+        (
+            "--latency poll --means spinner --pid 4194304",
+            "there is no process 4194304",
+        ),
+        (
+            "--latency poll --means spinner --comm no-such-name",
+            "no process has this name",
+        ),
+        (
+            "--latency poll --means spinner --unit no-such-unit",
+            "it has no processes",
+        ),
+        (
+            "--latency poll --means spinner --cgroup no/such/group",
+            "no/such/group",
+        ),
         ("--latency poll --pid 1 --budget 10W", "10W cannot be kept"),
         ("--latency poll --pid 1 --budget 0%", "above 0%"),
         ("--latency poll --pool 9999 -- true", "--pool 9999"),
@@ -86,7 +101,9 @@ fn second_gate_is_refused_and_the_log_replays() {
     // It passes the signal on, and ends as its command does.
     send(&first, &[Signal::TERM]);
     assert_eq!(first.wait().unwrap().code(), Some(143));
-    folder.run("replay log").says(0, &["decisions were the same"]);
+    folder
+        .run("replay log")
+        .says(0, &["decisions were the same"]);
     assert_eq!(folder.journals(), 0);
 }
 
@@ -135,7 +152,9 @@ fn limits_are_given_back_also_after_a_kill() {
         send(&child, &[signal]);
         child.wait().unwrap();
         if signal == Signal::KILL {
-            folder.run("repair").says(0, &["wake-up latency limit of CPU"]);
+            folder
+                .run("repair")
+                .says(0, &["wake-up latency limit of CPU"]);
         }
         assert_eq!(slots(), before);
         fs::remove_file(folder.path("log")).unwrap();

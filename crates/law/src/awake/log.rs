@@ -75,9 +75,7 @@ fn sentences(changes: &[Change]) -> String {
 /// # Errors
 /// [`AwakeDifference`] for the first line that cannot be parsed or is decided
 /// differently.
-pub fn replay_awake(
-    lines: impl IntoIterator<Item: AsRef<str>>,
-) -> Result<usize, AwakeDifference> {
+pub fn replay_awake(lines: impl IntoIterator<Item: AsRef<str>>) -> Result<usize, AwakeDifference> {
     let mut current: Option<(KeepAwake, AwakeState)> = None;
     let mut decisions = 0;
     for (i, text) in lines.into_iter().enumerate() {

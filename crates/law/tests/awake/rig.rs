@@ -88,7 +88,7 @@ impl Rig {
                 counted.cold += u32::from(!self.hold.contains(cpu));
                 self.wakes_at[i] = self.at + self.tasks[i].gap.mul_f64(self.random.exponential());
             }
-            if self.at.as_nanos() % PERIOD.as_nanos() == 0 {
+            if self.at.as_nanos().is_multiple_of(PERIOD.as_nanos()) {
                 self.decide(std::mem::take(&mut seen), &mut counted);
             }
         }

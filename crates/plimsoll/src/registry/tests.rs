@@ -62,8 +62,8 @@ const MOST: [(&str, u32); 6] = [
 type Make<'a> = &'a dyn Fn(&mut SchemaGenerator) -> Schema;
 type Part<'a> = (&'a str, u32, Make<'a>);
 
-fn every_schema() -> Vec<(String, Value)> {
-    let mut all = vec![
+fn schemas_of_commands() -> Vec<(String, Value)> {
+    vec![
         schema(
             "compare",
             "Plimsoll's comparison of machines",
@@ -94,7 +94,11 @@ fn every_schema() -> Vec<(String, Value)> {
             GATE_DECISIONS,
             &[("", 0, &AwakeEntry::json_schema)],
         ),
-    ];
+    ]
+}
+
+fn every_schema() -> Vec<(String, Value)> {
+    let mut all = schemas_of_commands();
     let part = |name: &'static str, version| {
         let entry = EXPERIMENTS.iter().find(|entry| entry.name == name);
         (name, version, move |generator: &mut _| {

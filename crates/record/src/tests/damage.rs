@@ -50,65 +50,68 @@ proptest! {
     }
 }
 
+/// A change of a whole record, and what the message names.
+const DAMAGE: &[(&str, &str)] = &[
+    ("UPDATE trial SET load_pct = 900", "load_pct"),
+    (
+        r#"UPDATE trial SET setting_json = '{"offer":{"rate_rps":"fast"}}'"#,
+        "setting_json",
+    ),
+    ("UPDATE trial SET setting_json = '{'", "setting_json"),
+    ("UPDATE trial SET outcome_json = '1'", "outcome_json"),
+    ("UPDATE trial SET completed = -1", "completed"),
+    ("UPDATE trial SET window_ns = 'long'", "window_ns"),
+    ("UPDATE trial SET window_ns = 0", "window_ns"),
+    ("UPDATE trial SET asked_window_ns = 0", "asked_window_ns"),
+    ("UPDATE trial SET took_ns = 9000000000000000000", "took_ns"),
+    (
+        "UPDATE trial SET limit_ns = 9000000000000000000",
+        "limit_ns",
+    ),
+    ("UPDATE trial SET attempt = 4294967295", "attempt"),
+    ("UPDATE trial SET pass = 4294967296", "pass"),
+    (
+        "INSERT INTO second VALUES (1, 1, 9000000000000000000, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0)",
+        "at_ns",
+    ),
+    (
+        "INSERT INTO second VALUES (1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 9000000000000000000, 0, 0)",
+        "p99_ns",
+    ),
+    ("UPDATE trial SET setting_json = '[]'", "setting_json"),
+    ("UPDATE trial SET outcome_json = '[]'", "outcome_json"),
+    ("UPDATE trial SET machine_json = ' []'", "machine_json"),
+    ("UPDATE trial SET service_json = '[]'", "service_json"),
+    ("UPDATE trial SET reasons_json = '{}'", "reasons_json"),
+    ("UPDATE run SET plan_json = '[]'", "plan_json"),
+    ("UPDATE run SET provenance_json = '[]'", "provenance_json"),
+    (
+        "UPDATE run SET requirements_json = '{}'",
+        "requirements_json",
+    ),
+    ("UPDATE trial SET seed = 'x'", "seed"),
+    (
+        "UPDATE trial SET reasons_json = \
+             '[{\"why\":\"steal\",\"stolen_share\":1.0,\"bound_share\":0.0}]'",
+        "verdict",
+    ),
+    ("UPDATE trial SET machine_json = '{}'", "machine_json"),
+    ("UPDATE histogram SET count = 5", "values instead of 5"),
+    ("UPDATE histogram SET v2 = x'00'", "truncated"),
+    ("DELETE FROM histogram WHERE kind = 'slip'", "no rows"),
+    ("DELETE FROM run", "no rows"),
+    ("UPDATE run SET plan_json = '{'", "plan_json"),
+    ("UPDATE run SET seed = '-1'", "seed"),
+    (
+        "UPDATE run SET plan_json = json_set(plan_json, '$.seed', -1)",
+        "plan_json",
+    ),
+    ("DROP VIEW overview; DROP TABLE second", "second"),
+];
+
 #[test]
 fn invalid_values_are_refused_with_their_column() {
-    for (change, named) in [
-        ("UPDATE trial SET load_pct = 900", "load_pct"),
-        (
-            r#"UPDATE trial SET setting_json = '{"offer":{"rate_rps":"fast"}}'"#,
-            "setting_json",
-        ),
-        ("UPDATE trial SET setting_json = '{'", "setting_json"),
-        ("UPDATE trial SET outcome_json = '1'", "outcome_json"),
-        ("UPDATE trial SET completed = -1", "completed"),
-        ("UPDATE trial SET window_ns = 'long'", "window_ns"),
-        ("UPDATE trial SET window_ns = 0", "window_ns"),
-        ("UPDATE trial SET asked_window_ns = 0", "asked_window_ns"),
-        ("UPDATE trial SET took_ns = 9000000000000000000", "took_ns"),
-        (
-            "UPDATE trial SET limit_ns = 9000000000000000000",
-            "limit_ns",
-        ),
-        ("UPDATE trial SET attempt = 4294967295", "attempt"),
-        ("UPDATE trial SET pass = 4294967296", "pass"),
-        (
-            "INSERT INTO second VALUES (1, 1, 9000000000000000000, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0)",
-            "at_ns",
-        ),
-        (
-            "INSERT INTO second VALUES (1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 9000000000000000000, 0, 0)",
-            "p99_ns",
-        ),
-        ("UPDATE trial SET setting_json = '[]'", "setting_json"),
-        ("UPDATE trial SET outcome_json = '[]'", "outcome_json"),
-        ("UPDATE trial SET machine_json = ' []'", "machine_json"),
-        ("UPDATE trial SET service_json = '[]'", "service_json"),
-        ("UPDATE trial SET reasons_json = '{}'", "reasons_json"),
-        ("UPDATE run SET plan_json = '[]'", "plan_json"),
-        ("UPDATE run SET provenance_json = '[]'", "provenance_json"),
-        (
-            "UPDATE run SET requirements_json = '{}'",
-            "requirements_json",
-        ),
-        ("UPDATE trial SET seed = 'x'", "seed"),
-        (
-            "UPDATE trial SET reasons_json = \
-             '[{\"why\":\"steal\",\"stolen_share\":1.0,\"bound_share\":0.0}]'",
-            "verdict",
-        ),
-        ("UPDATE trial SET machine_json = '{}'", "machine_json"),
-        ("UPDATE histogram SET count = 5", "values instead of 5"),
-        ("UPDATE histogram SET v2 = x'00'", "truncated"),
-        ("DELETE FROM histogram WHERE kind = 'slip'", "no rows"),
-        ("DELETE FROM run", "no rows"),
-        ("UPDATE run SET plan_json = '{'", "plan_json"),
-        ("UPDATE run SET seed = '-1'", "seed"),
-        (
-            "UPDATE run SET plan_json = json_set(plan_json, '$.seed', -1)",
-            "plan_json",
-        ),
-        ("DROP VIEW overview; DROP TABLE second", "second"),
-    ] {
+    for (change, named) in DAMAGE {
         let (_test_dir, path) = TestDir::with_record(1);
         execute(&path, change);
         let e = read(&path).expect_err(change);

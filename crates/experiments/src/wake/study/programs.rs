@@ -40,7 +40,8 @@ pub(super) fn findings(
             program: program.program,
             cpus: program.cpus.clone(),
             figures: figures.collect(),
-            burn_pct: mean(&burn_pct),
+            // No more than all is burned.
+            burn_pct: mean(&burn_pct).map(|burn| burn.map_rising(|pct| pct.min(100.0))),
             power_w: mean(&power_w),
             trials: valid.len(),
         }
