@@ -10,7 +10,7 @@
 mod common;
 
 use common::side_folder::is_root;
-use common::{Ended, Folder, send, wait};
+use common::{Ended, Folder, has, send, wait};
 use rustix::process::Signal;
 use std::fs;
 use std::process::{Child, Command};
@@ -53,18 +53,18 @@ fn mistakes_are_one_sentence_and_exit_with_2() {
         ("--latency 0 --pid 1", "no limit at all"),
         ("--latency -1 --pid 1", "give a time with its unit"),
         ("--latency abc --pid 1", "give a time with its unit"),
-        ("--latency 5us", "--pid"),
+        ("--latency 5us", "add -- CMD"),
         (
             "--latency poll --means spinner --pid 4194304",
             "there is no process 4194304",
         ),
         (
             "--latency poll --means spinner --comm no-such-name",
-            "no process has this name",
+            "no process is named",
         ),
         (
             "--latency poll --means spinner --unit no-such-unit",
-            "it has no processes",
+            "has no processes",
         ),
         (
             "--latency poll --means spinner --cgroup no/such/group",
@@ -101,9 +101,8 @@ fn second_gate_is_refused_and_the_log_replays() {
     // It passes the signal on, and ends as its command does.
     send(&first, &[Signal::TERM]);
     assert_eq!(first.wait().unwrap().code(), Some(143));
-    folder
-        .run("replay log")
-        .says(0, &["decisions were the same"]);
+    let replayed = folder.run("replay log");
+    has(&replayed.says(0, &[]).stdout, &["decisions were the same"]);
     assert_eq!(folder.journals(), 0);
 }
 
@@ -152,9 +151,11 @@ fn limits_are_given_back_also_after_a_kill() {
         send(&child, &[signal]);
         child.wait().unwrap();
         if signal == Signal::KILL {
-            folder
-                .run("repair")
-                .says(0, &["wake-up latency limit of CPU"]);
+            let repaired = folder.run("repair");
+            has(
+                &repaired.says(0, &[]).stdout,
+                &["wake-up latency limit of CPU"],
+            );
         }
         assert_eq!(slots(), before);
         fs::remove_file(folder.path("log")).unwrap();
