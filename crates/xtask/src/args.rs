@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(crate) const HELP: &str = "\
 cargo xtask guest [--package NAME]... [--time-limit SECONDS] [--kernel FILE] [-- FILTER...]
 
-Runs tests in a virtual machine with cgroup v2, on an emulated x86-64 CPU.
+Runs tests in a virtual machine with cgroup v2 and idle states, on emulated x86-64 CPUs.
   --package NAME        only tests of this package; may be repeated
   --time-limit SECONDS  time limit of the guest, including its boot (300)
   --kernel FILE         a vmlinuz to boot instead of Debian's cloud kernel

@@ -12,6 +12,7 @@ pub(crate) struct Tool {
 }
 
 pub(crate) const QEMU: Tool = Tool::new("qemu-system-x86_64", "qemu-system-x86");
+pub(crate) const IASL: Tool = Tool::new("iasl", "acpica-tools");
 pub(crate) const BUSYBOX: Tool = Tool::new("busybox", "busybox-static");
 pub(crate) const LDD: Tool = Tool::new("ldd", "libc-bin");
 pub(crate) const STRIP: Tool = Tool::new("strip", "binutils");

@@ -1,8 +1,9 @@
-//! Runs tests in a guest: a real kernel with cgroup v2, booted with only the
-//! tests, their libraries and busybox.
+//! Runs tests in a guest: a real kernel with cgroup v2 and idle states, booted with only
+//! the tests, their libraries and busybox.
 
 mod console;
 mod cpio;
+mod idle_states;
 mod init;
 mod kernel;
 mod libraries;
@@ -29,7 +30,13 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
         return Err(XtaskError::Architecture { arch });
     }
     let wanted = suites::select(suites::SUITES, &args.packages)?;
-    tools::require(&[tools::QEMU, tools::BUSYBOX, tools::LDD, tools::STRIP])?;
+    tools::require(&[
+        tools::QEMU,
+        tools::IASL,
+        tools::BUSYBOX,
+        tools::LDD,
+        tools::STRIP,
+    ])?;
     let workspace = cargo::workspace()?;
     let folder = workspace.target.join("guest");
     std::fs::create_dir_all(&folder).map_err(XtaskError::on(&folder))?;
@@ -41,8 +48,10 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
     // A unique name, because two guests may run in one checkout.
     let image = folder.join(format!("initramfs-{}", std::process::id()));
     let booted = write_image(&image, &built, args).and_then(|()| boot(&kernel, &image, args));
-    // It may not have been written.
-    let _ = std::fs::remove_file(&image);
+    for made in [image.with_extension("aml"), image] {
+        // It may not have been written.
+        let _ = std::fs::remove_file(made);
+    }
     booted
 }
 
@@ -109,7 +118,8 @@ fn ldd(program: &Path) -> Result<String, XtaskError> {
 
 fn boot(kernel: &Path, image: &Path, args: &GuestArgs) -> Result<u8, XtaskError> {
     let mut console = Console::default();
-    let arguments = qemu::arguments(kernel, image);
+    let table = idle_states::write_table(image)?;
+    let arguments = qemu::arguments(kernel, image, &table);
     let end = qemu::boot(&arguments, args.time_limit, &mut console, show)?;
     for line in console.failed_boot() {
         show(line)?;

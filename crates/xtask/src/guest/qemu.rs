@@ -16,12 +16,15 @@ use std::time::{Duration, Instant};
 /// occasionally executes code that the kernel has just patched on the other
 /// (static keys, as the first quota switches one), and the kernel panics with
 /// "int3" in an interrupt.
-pub(crate) fn arguments(kernel: &Path, initramfs: &Path) -> Vec<OsString> {
+pub(crate) fn arguments(kernel: &Path, initramfs: &Path, acpi_table: &Path) -> Vec<OsString> {
     let fixed = "-accel tcg,thread=single -cpu max -smp 2 -m 512 \
                  -nodefaults -display none -serial stdio -no-reboot";
     let mut arguments: Vec<OsString> = fixed.split_whitespace().map(Into::into).collect();
     arguments.extend(["-kernel".into(), kernel.into()]);
     arguments.extend(["-initrd".into(), initramfs.into()]);
+    let mut table = OsString::from("file=");
+    table.push(acpi_table);
+    arguments.extend(["-acpitable".into(), table]);
     // A panic reboots at once, and a reboot ends the emulator.
     arguments.extend(["-append".into(), "console=ttyS0 panic=-1".into()]);
     arguments
@@ -106,13 +109,14 @@ mod tests {
 
     #[test]
     fn the_guest_boots_what_it_is_given_and_ends_instead_of_rebooting() {
-        let arguments = arguments(Path::new("/k"), Path::new("/i"));
+        let arguments = arguments(Path::new("/k"), Path::new("/i"), Path::new("/t"));
         let arguments: Vec<&str> = arguments.iter().map(|a| a.to_str().unwrap()).collect();
         let value = |flag: &str| {
             let at = arguments.iter().position(|a| *a == flag).unwrap();
             arguments[at + 1]
         };
         assert_eq!((value("-kernel"), value("-initrd")), ("/k", "/i"));
+        assert_eq!(value("-acpitable"), "file=/t");
         assert!(value("-append").contains("console=ttyS0 panic=-1"));
         assert!(arguments.contains(&"-no-reboot"));
     }

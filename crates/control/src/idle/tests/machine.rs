@@ -204,7 +204,7 @@ fn thread_named(name: &str) -> Option<String> {
     })
 }
 
-fn wait(what: &str, mut done: impl FnMut() -> bool) {
+pub(super) fn wait(what: &str, mut done: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(60);
     while !done() {
         assert!(Instant::now() < end, "timed out waiting for {what}");
