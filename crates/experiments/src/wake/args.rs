@@ -13,7 +13,7 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   plimsoll wake --quick
-        what sleeping CPUs cost, and what it costs to keep them awake (under 2 minutes)
+        what sleeping CPUs cost, and what waking ones do (under 2 minutes)
   plimsoll wake --latency 20us
         the policy that burns least of those with a p99 of 20 us
   plimsoll wake --policies as-is,gate --gaps 1ms,5ms --waits futex
