@@ -50,8 +50,8 @@ proptest! {
     }
 }
 
-/// A change of a whole record, and what the message names.
-const DAMAGE: &[(&str, &str)] = &[
+/// A change, and the column that is named.
+const INVALID: &[(&str, &str)] = &[
     ("UPDATE trial SET load_pct = 900", "load_pct"),
     (
         r#"UPDATE trial SET setting_json = '{"offer":{"rate_rps":"fast"}}'"#,
@@ -111,7 +111,7 @@ const DAMAGE: &[(&str, &str)] = &[
 
 #[test]
 fn invalid_values_are_refused_with_their_column() {
-    for (change, named) in DAMAGE {
+    for (change, named) in INVALID {
         let (_test_dir, path) = TestDir::with_record(1);
         execute(&path, change);
         let e = read(&path).expect_err(change);
