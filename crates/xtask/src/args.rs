@@ -7,9 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) const HELP: &str = "\
-cargo xtask guest [--package NAME]... [--time-limit SECONDS] [--kernel FILE] [-- FILTER...]
+cargo xtask guest [--arm64] [--package NAME]... [--time-limit SECONDS] [--kernel FILE]
+                  [-- FILTER...]
 
 Runs tests in a virtual machine with cgroup v2 and idle states, on emulated x86-64 CPUs.
+  --arm64               on emulated arm64 CPUs: tests of control, built for musl
   --package NAME        only tests of this package; may be repeated
   --time-limit SECONDS  time limit of the guest, including its boot (300)
   --kernel FILE         a vmlinuz to boot instead of Debian's cloud kernel
@@ -64,6 +66,8 @@ pub(crate) struct FuzzArgs {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct GuestArgs {
+    /// For `Arm` static programs; for `X86` those of `cargo test`.
+    pub(crate) target: Target,
     /// Packages whose tests run; empty means all on the list.
     pub(crate) packages: Vec<String>,
     /// Time limit of the guest, including its boot.
@@ -90,6 +94,7 @@ pub(crate) fn parse(mut typed: impl Iterator<Item = String>) -> Result<Task, Xta
 
 fn guest(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
     let mut args = GuestArgs {
+        target: Target::X86,
         packages: Vec::new(),
         time_limit: TIME_LIMIT,
         kernel: None,
@@ -98,6 +103,7 @@ fn guest(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
     while let Some(flag) = typed.next() {
         match flag.as_str() {
             "-h" | "--help" => return Ok(Task::Help),
+            "--arm64" => args.target = Target::Arm,
             "-p" | "--package" => args.packages.push(value(&flag, &mut typed)?),
             "--kernel" => args.kernel = Some(value(&flag, &mut typed)?.into()),
             "--time-limit" => args.time_limit = seconds(&flag, &value(&flag, &mut typed)?)?,
@@ -180,8 +186,10 @@ mod tests {
 
     #[test]
     fn arguments_after_two_dashes_go_to_the_tests() {
-        let asked = parsed("guest -p plimsoll-host --time-limit 7 --kernel k -- cgroup --package");
+        let asked =
+            parsed("guest --arm64 -p plimsoll-host --time-limit 7 --kernel k -- cgroup --package");
         let expected = GuestArgs {
+            target: Target::Arm,
             packages: vec!["plimsoll-host".to_owned()],
             time_limit: Duration::from_secs(7),
             kernel: Some("k".into()),

@@ -28,8 +28,8 @@ pub(crate) enum XtaskError {
         /// The package that depends on the kernel.
         package: &'static str,
     },
-    #[error("{} contains no vmlinuz: give one with --kernel FILE", place.display())]
-    NoImage { place: PathBuf },
+    #[error("{} contains no {wanted}: see what Debian's package holds now", place.display())]
+    NotInPackage { wanted: String, place: PathBuf },
     #[error("{program} did not start: {source}")]
     Start { program: String, source: io::Error },
     #[error("`{command}` failed ({status}); {output}")]

@@ -12,10 +12,15 @@ pub(crate) struct Tool {
 }
 
 pub(crate) const QEMU: Tool = Tool::new("qemu-system-x86_64", "qemu-system-x86");
+pub(crate) const QEMU_SYSTEM_ARM64: Tool = Tool::new("qemu-system-aarch64", "qemu-system-arm");
+pub(crate) const DTC: Tool = Tool::new("dtc", "device-tree-compiler");
+pub(crate) const FDT_OVERLAY: Tool = Tool::new("fdtoverlay", "device-tree-compiler");
 pub(crate) const IASL: Tool = Tool::new("iasl", "acpica-tools");
 pub(crate) const BUSYBOX: Tool = Tool::new("busybox", "busybox-static");
 pub(crate) const LDD: Tool = Tool::new("ldd", "libc-bin");
 pub(crate) const STRIP: Tool = Tool::new("strip", "binutils");
+pub(crate) const STRIP_ARM64: Tool =
+    Tool::new("aarch64-linux-gnu-strip", "binutils-aarch64-linux-gnu");
 pub(crate) const APT_CACHE: Tool = Tool::new("apt-cache", "apt");
 pub(crate) const APT_GET: Tool = Tool::new("apt-get", "apt");
 pub(crate) const DPKG_DEB: Tool = Tool::new("dpkg-deb", "dpkg");

@@ -3,15 +3,17 @@
 
 mod console;
 mod cpio;
+mod debian;
 mod idle_states;
 mod init;
-mod kernel;
 mod libraries;
 mod qemu;
 mod suites;
 
 use crate::args::GuestArgs;
+use crate::dist::Target;
 use crate::error::XtaskError;
+use crate::tools::Tool;
 use crate::workspace::Workspace;
 use crate::{cargo, tools};
 use console::Console;
@@ -29,54 +31,100 @@ pub(crate) fn run(args: &GuestArgs) -> Result<u8, XtaskError> {
         let arch = std::env::consts::ARCH;
         return Err(XtaskError::Architecture { arch });
     }
-    let wanted = suites::select(suites::SUITES, &args.packages)?;
-    tools::require(&[
-        tools::QEMU,
-        tools::IASL,
-        tools::BUSYBOX,
-        tools::LDD,
-        tools::STRIP,
-    ])?;
+    let target = args.target;
+    let wanted = suites::select(suites::of(target), &args.packages)?;
+    tools::require(needs(target))?;
     let workspace = cargo::workspace()?;
-    let folder = workspace.target.join("guest");
+    let mut folder = workspace.target.join("guest");
+    if target == Target::Arm {
+        folder.push(target.debian());
+    }
     std::fs::create_dir_all(&folder).map_err(XtaskError::on(&folder))?;
     let kernel = match &args.kernel {
         Some(given) => given.clone(),
-        None => kernel::kernel(&folder)?,
+        None => debian::kernel(&folder, target)?,
     };
-    let built = build(&workspace, &wanted, !args.packages.is_empty())?;
+    let busybox = match target {
+        Target::X86 => tools::BUSYBOX.path(),
+        Target::Arm => Some(debian::busybox(&folder, target)?),
+    };
+    let built = build(&workspace, &wanted, args)?;
     // A unique name, because two guests may run in one checkout.
-    let image = folder.join(format!("initramfs-{}", std::process::id()));
-    let booted = write_image(&image, &built, args).and_then(|()| boot(&kernel, &image, args));
-    for made in [image.with_extension("aml"), image] {
-        // It may not have been written.
-        let _ = std::fs::remove_file(made);
-    }
+    let scratch = folder.join(format!("boot-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch).map_err(XtaskError::on(&scratch))?;
+    let image = scratch.join("initramfs");
+    let booted = write_image(&image, &built, busybox.as_deref(), args)
+        .and_then(|()| boot(&kernel, &image, args));
+    let _ = std::fs::remove_dir_all(&scratch);
     booted
 }
 
-fn build(workspace: &Workspace, wanted: &[Suite], by_name: bool) -> Result<Vec<Built>, XtaskError> {
+fn needs(target: Target) -> &'static [Tool] {
+    match target {
+        Target::X86 => &[
+            tools::QEMU,
+            tools::IASL,
+            tools::BUSYBOX,
+            tools::LDD,
+            tools::STRIP,
+        ],
+        Target::Arm => &[
+            tools::QEMU_SYSTEM_ARM64,
+            tools::DTC,
+            tools::GCC_ARM64,
+            tools::LDD,
+            tools::STRIP_ARM64,
+        ],
+    }
+}
+
+fn build(
+    workspace: &Workspace,
+    wanted: &[Suite],
+    args: &GuestArgs,
+) -> Result<Vec<Built>, XtaskError> {
     let mut built = Vec::new();
+    // For arm64 too few are built to build the workspace for them.
+    let by_name = !args.packages.is_empty() || args.target == Target::Arm;
     for arguments in suites::cargo_calls(wanted, by_name) {
         let mut command = cargo::command();
         command.args(arguments).stderr(Stdio::inherit());
+        if args.target == Target::Arm {
+            command.args(["--target", args.target.triple()]);
+        }
         let messages = tools::output(&mut command)?;
         built.extend(suites::built(&messages, workspace, wanted)?);
     }
     Ok(built)
 }
 
-fn write_image(image: &Path, built: &[Built], args: &GuestArgs) -> Result<(), XtaskError> {
+fn write_image(
+    image: &Path,
+    built: &[Built],
+    busybox: Option<&Path>,
+    args: &GuestArgs,
+) -> Result<(), XtaskError> {
+    let strip = match args.target {
+        Target::X86 => tools::STRIP,
+        Target::Arm => tools::STRIP_ARM64,
+    };
     let mut archive = Archive::default();
     for folder in init::FOLDERS {
         archive.folder(Path::new(folder))?;
     }
-    if let Some(busybox) = tools::BUSYBOX.path() {
-        add_program(&mut archive, &busybox, Path::new("/bin/busybox"), image)?;
+    let slim = image.with_extension("slim");
+    let mut add = |program: &Path, path: &Path| {
+        tools::output(strip.command().arg("-o").args([slim.as_path(), program]))?;
+        add_program(&mut archive, program, &slim, path)
+    };
+    if let Some(busybox) = busybox {
+        add(busybox, Path::new("/bin/busybox"))?;
+    }
+    for built in built {
+        add(&built.program, &built.program)?;
     }
     for built in built {
         archive.folder(&built.folder)?;
-        add_program(&mut archive, &built.program, &built.program, image)?;
     }
     let script = init::script(built, &args.filter, args.time_limit);
     archive.file(Path::new("/init"), script.into_bytes())?;
@@ -84,21 +132,15 @@ fn write_image(image: &Path, built: &[Built], args: &GuestArgs) -> Result<(), Xt
 }
 
 /// Adds a program and its libraries to the guest. Debug information, which is
-/// most of a test program, is stripped, because the guest has little memory.
-/// The temporary file is named after `image`.
+/// most of a test program, is stripped in `slim`, because the guest has little memory.
 fn add_program(
     archive: &mut Archive,
     program: &Path,
+    slim: &Path,
     path: &Path,
-    image: &Path,
 ) -> Result<(), XtaskError> {
-    let slim = image.with_extension("slim");
-    let mut strip = tools::STRIP.command();
-    tools::output(strip.arg("-o").args([slim.as_path(), program]))?;
-    let bytes = std::fs::read(&slim).map_err(XtaskError::on(&slim));
-    // The next program overwrites it.
-    let _ = std::fs::remove_file(&slim);
-    archive.file(path, bytes?)?;
+    let bytes = std::fs::read(slim).map_err(XtaskError::on(slim))?;
+    archive.file(path, bytes)?;
     for library in libraries::libraries(program, &ldd(program)?)? {
         let bytes = std::fs::read(&library).map_err(XtaskError::on(&library))?;
         archive.file(&library, bytes)?;
@@ -118,9 +160,16 @@ fn ldd(program: &Path) -> Result<String, XtaskError> {
 
 fn boot(kernel: &Path, image: &Path, args: &GuestArgs) -> Result<u8, XtaskError> {
     let mut console = Console::default();
-    let table = idle_states::write_table(image)?;
-    let arguments = qemu::arguments(kernel, image, &table);
-    let end = qemu::boot(&arguments, args.time_limit, &mut console, show)?;
+    let target = args.target;
+    let mut arguments = qemu::arguments(target, kernel, image);
+    arguments.extend(idle_states::arguments(target, image)?);
+    let end = qemu::boot(
+        qemu::emulator(target),
+        &arguments,
+        args.time_limit,
+        &mut console,
+        show,
+    )?;
     for line in console.failed_boot() {
         show(line)?;
     }

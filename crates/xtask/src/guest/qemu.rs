@@ -1,8 +1,9 @@
 //! Runs the emulator.
 
+use crate::dist::Target;
 use crate::error::XtaskError;
 use crate::guest::console::{Console, End};
-use crate::tools::QEMU;
+use crate::tools::{QEMU, QEMU_SYSTEM_ARM64, Tool};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -10,23 +11,40 @@ use std::process::{Child, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+pub(crate) fn emulator(target: Target) -> Tool {
+    match target {
+        Target::X86 => QEMU,
+        Target::Arm => QEMU_SYSTEM_ARM64,
+    }
+}
+
+/// The machine. Two CPUs, because many scheduler behaviours need two.
+pub(crate) fn machine(target: Target) -> impl Iterator<Item = OsString> {
+    let machine = match target {
+        Target::X86 => "-cpu max -smp 2 -m 512",
+        Target::Arm => "-M virt -cpu cortex-a57 -smp 2 -m 512",
+    };
+    machine.split_whitespace().map(Into::into)
+}
+
 /// The arguments of qemu. Always emulated, even where KVM is available, so that
-/// the guest is the same everywhere. Two CPUs, because many scheduler
-/// behaviours need two. One emulator thread for both: with one each, a CPU
-/// occasionally executes code that the kernel has just patched on the other
+/// the guest is the same everywhere. One emulator thread for both CPUs: with one each, a
+/// CPU occasionally executes code that the kernel has just patched on the other
 /// (static keys, as the first quota switches one), and the kernel panics with
 /// "int3" in an interrupt.
-pub(crate) fn arguments(kernel: &Path, initramfs: &Path, acpi_table: &Path) -> Vec<OsString> {
-    let fixed = "-accel tcg,thread=single -cpu max -smp 2 -m 512 \
-                 -nodefaults -display none -serial stdio -no-reboot";
+pub(crate) fn arguments(target: Target, kernel: &Path, initramfs: &Path) -> Vec<OsString> {
+    let fixed = "-accel tcg,thread=single -nodefaults -display none -serial stdio -no-reboot";
     let mut arguments: Vec<OsString> = fixed.split_whitespace().map(Into::into).collect();
+    arguments.extend(machine(target));
     arguments.extend(["-kernel".into(), kernel.into()]);
     arguments.extend(["-initrd".into(), initramfs.into()]);
-    let mut table = OsString::from("file=");
-    table.push(acpi_table);
-    arguments.extend(["-acpitable".into(), table]);
+    let console = match target {
+        Target::X86 => "ttyS0",
+        Target::Arm => "ttyAMA0",
+    };
     // A panic reboots at once, and a reboot ends the emulator.
-    arguments.extend(["-append".into(), "console=ttyS0 panic=-1".into()]);
+    let line = format!("console={console} panic=-1");
+    arguments.extend(["-append".into(), line.into()]);
     arguments
 }
 
@@ -46,13 +64,14 @@ impl Drop for Guest {
 /// the guest has ended, or `time_limit` has passed. Text to show goes to
 /// `show`.
 pub(crate) fn boot(
+    emulator: Tool,
     arguments: &[OsString],
     time_limit: Duration,
     console: &mut Console,
     mut show: impl FnMut(&str) -> Result<(), XtaskError>,
 ) -> Result<End, XtaskError> {
     let deadline = Instant::now() + time_limit;
-    let mut command = QEMU.command();
+    let mut command = emulator.command();
     command.args(arguments).stdin(Stdio::null());
     let started = command.stdout(Stdio::piped()).spawn();
     let fail = |source| XtaskError::Start {
@@ -109,16 +128,18 @@ mod tests {
 
     #[test]
     fn the_guest_boots_what_it_is_given_and_ends_instead_of_rebooting() {
-        let arguments = arguments(Path::new("/k"), Path::new("/i"), Path::new("/t"));
-        let arguments: Vec<&str> = arguments.iter().map(|a| a.to_str().unwrap()).collect();
-        let value = |flag: &str| {
-            let at = arguments.iter().position(|a| *a == flag).unwrap();
-            arguments[at + 1]
-        };
-        assert_eq!((value("-kernel"), value("-initrd")), ("/k", "/i"));
-        assert_eq!(value("-acpitable"), "file=/t");
-        assert!(value("-append").contains("console=ttyS0 panic=-1"));
-        assert!(arguments.contains(&"-no-reboot"));
+        for (target, console) in [(Target::X86, "ttyS0"), (Target::Arm, "ttyAMA0")] {
+            let arguments = arguments(target, Path::new("/k"), Path::new("/i"));
+            let arguments: Vec<&str> = arguments.iter().map(|a| a.to_str().unwrap()).collect();
+            let value = |flag: &str| {
+                let at = arguments.iter().position(|a| *a == flag).unwrap();
+                arguments[at + 1]
+            };
+            assert_eq!((value("-kernel"), value("-initrd")), ("/k", "/i"));
+            assert_eq!(value("-append"), format!("console={console} panic=-1"));
+            assert_eq!(value("-smp"), "2");
+            assert!(arguments.contains(&"-no-reboot"));
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Which tests run in the guest, and the paths of their programs.
 
+use crate::dist::Target;
 use crate::error::XtaskError;
 use crate::workspace::Workspace;
 use serde_json::Value;
@@ -17,11 +18,22 @@ pub(crate) struct Suite {
 /// only pass there is marked `#[ignore = "needs the guest: cargo xtask
 /// guest"]`. Tests have no source tree there, and run as root in the root of a
 /// cgroup v2 tree.
-pub(crate) const SUITES: &[Suite] = &[
+const SUITES: &[Suite] = &[
     Suite::all("plimsoll-host"),
     Suite::all("plimsoll-control"),
     Suite::only("plimsoll", &["guest", "side", "side_guest"]),
 ];
+
+/// Those that are cheap to build for arm64.
+const ARM64: &[Suite] = &[Suite::all("plimsoll-control")];
+
+/// The tests that run in a guest of this architecture.
+pub(crate) fn of(target: Target) -> &'static [Suite] {
+    match target {
+        Target::X86 => SUITES,
+        Target::Arm => ARM64,
+    }
+}
 
 impl Suite {
     const fn all(package: &'static str) -> Suite {
