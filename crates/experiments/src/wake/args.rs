@@ -13,14 +13,14 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   plimsoll wake --quick
-        what sleeping CPUs cost, and what waking ones do (under 2 minutes)
+        wake-up latency with CPUs asleep and kept awake (under 2 minutes)
   plimsoll wake --latency 20us
         the policy that burns least of those with a p99 of 20 us
   plimsoll wake --policies as-is,gate --gaps 1ms,5ms --waits futex
         the gate alone, at two gaps
   plimsoll wake --workload pgbench
         pgbench -S at ten transactions a second under each policy
-  plimsoll wake --limit 5us --budget 10W
+  plimsoll wake --limit 5us --budget 5%
         CPUs that are kept awake may enter states that they leave within 5 us";
 
 const PLAN: &[&str] = &[
