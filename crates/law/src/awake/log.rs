@@ -12,9 +12,12 @@ use serde::{Deserialize, Serialize};
 pub enum AwakeEntry {
     /// The law that decides from here on.
     AwakeBegin { law: KeepAwake, state: AwakeState },
+    /// What one sample led to.
     AwakeDecision {
         sample: AwakeSample,
+        /// The CPUs to keep awake from here on.
         hold: CpuSet,
+        /// What was held or released, and why; empty while all stays as it is.
         changes: Vec<Change>,
         /// Changes that wait for the bound on writes.
         #[serde(default)]
