@@ -1,13 +1,14 @@
 //! Wake-ups of a sleeping thread at intended times.
 //!
-//! Both threads know the schedule, so a wake-up needs no message but a count: the woken thread
-//! takes the intended time of each wake-up that it has not seen yet. Latency runs from that time to
-//! the first instruction after the wait, so a waker that is late, or a thread that is still busy
-//! with the wake-up before, hides nothing. How late the waker was is the slip.
+//! The waker never waits for the thread that it wakes, and wakes it as often as was intended, so a
+//! thread that is still busy with the wake-up before hides nothing. Latency runs from the call that
+//! wakes to the first instruction after the wait; that of a timer from its intended time. How late
+//! the waker called is the slip, which is no part of the latency: it is the sleep of the waker's
+//! own CPU, and what is measured is that of the other one. A slip near the gap changes how long the
+//! woken CPU sleeps.
 //!
 //! The waker sleeps until [`LEAD`] before the next wake-up and polls the clock from there on, on a
-//! CPU of its own: what it measures is the sleep of the other CPU alone. It takes
-//! `LEAD / gap` of its CPU, with every policy alike.
+//! CPU of its own. It takes `LEAD / gap` of its CPU, with every policy alike.
 //!
 //! ```
 //! use plimsoll_load::wakeups::{Pair, PairSpec};
@@ -34,7 +35,7 @@ use rustix::thread::{clock_nanosleep_absolute, futex, set_current_timer_slack};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -51,6 +52,10 @@ const SETTLING: Duration = Duration::from_millis(5);
 
 /// How long a raised stop may stay unseen.
 const STOP_GRAIN: Duration = Duration::from_millis(50);
+
+/// How many times of calls are kept: half of them are more than 2 s of wake-ups at the shortest
+/// gap of `plimsoll wake`.
+const CALLS: usize = 1 << 19;
 
 /// In the count of wake-ups: no more follow.
 const CLOSED: u32 = 1 << 31;
@@ -73,7 +78,7 @@ pub struct PairSpec {
 /// What came of the wake-ups whose intended time lies in the window.
 #[derive(Debug, Default)]
 pub struct Woken {
-    /// From the intended time of each until the thread ran.
+    /// From the call that woke the thread, or the intended time of a timer, until it ran.
     pub latency: Histogram,
     /// From the intended time of each until the waker was about to wake.
     pub slip: Histogram,
@@ -227,6 +232,8 @@ impl Member {
 struct Line {
     /// How many wake-ups were made, and perhaps [`CLOSED`].
     made: AtomicU32,
+    /// When the last of them were called, by their number modulo [`CALLS`].
+    called: Vec<AtomicU64>,
     /// Where the thread waits, unless it waits in the futex of `made`.
     eventfd: Option<OwnedFd>,
 }
@@ -237,9 +244,26 @@ impl Line {
         let eventfd = (wait == Wait::Eventfd).then(made).transpose();
         Ok(Line {
             made: AtomicU32::new(0),
+            called: (0..CALLS).map(|_| AtomicU64::new(0)).collect(),
             eventfd: eventfd
                 .map_err(|e| LoadError::system("cannot make an eventfd", e, "raise `ulimit -n`"))?,
         })
+    }
+
+    /// Notes the time of a wake-up that [`Line::wake`] then makes.
+    fn call(&self, number: u32, at_ns: u64) {
+        if let Some(called) = self.called.get(number as usize % CALLS) {
+            called.store(at_ns, Ordering::Relaxed);
+        }
+    }
+
+    /// When a wake-up of the last `CALLS / 2` was called; of an older one, whose place may be
+    /// written over, when it was intended, which is earlier.
+    fn called(&self, number: u32, made: u32, intended: u64) -> u64 {
+        let place = self.called.get(number as usize % CALLS);
+        place
+            .filter(|_| ((made - number) as usize) < CALLS / 2)
+            .map_or(intended, |called| called.load(Ordering::Relaxed))
     }
 
     fn wake(&self, add: u32) {
@@ -271,7 +295,7 @@ impl Line {
 fn waker(line: &Line, cancelled: &AtomicBool, times: impl Iterator<Item = u64>) -> Woken {
     let mut woken = Woken::default();
     let lead = crate::ns(LEAD);
-    for at in times {
+    for (number, at) in (0..).zip(times) {
         if cancelled.load(Ordering::Relaxed) {
             break;
         }
@@ -285,6 +309,7 @@ fn waker(line: &Line, cancelled: &AtomicBool, times: impl Iterator<Item = u64>) 
             now = now_ns();
         }
         woken.slip.record_ns(now - at);
+        line.call(number, now);
         line.wake(1);
     }
     line.wake(CLOSED);
@@ -297,13 +322,12 @@ fn wakee(line: &Line, mut times: impl Iterator<Item = u64>) -> Woken {
     loop {
         let made = line.made.load(Ordering::Acquire);
         let now = now_ns();
-        for at in times
-            .by_ref()
-            .take((made & !CLOSED).wrapping_sub(seen) as usize)
-        {
-            woken.latency.record_ns(now.saturating_sub(at));
+        let wakes = made & !CLOSED;
+        for (number, at) in (seen..wakes).zip(times.by_ref()) {
+            let called = line.called(number, wakes, at);
+            woken.latency.record_ns(now.saturating_sub(called));
         }
-        seen = made & !CLOSED;
+        seen = wakes;
         if made != seen {
             return woken;
         }
@@ -397,6 +421,16 @@ mod tests {
             let woken = pair.run(MS, &AtomicBool::new(false)).unwrap().unwrap();
             assert!((1_999..=2_000).contains(&woken.latency.count()), "{wait}");
         }
+    }
+
+    #[test]
+    fn latency_runs_from_the_call_while_its_time_is_kept() {
+        let line = Line::new(Wait::Futex).unwrap();
+        line.call(7, 900);
+        assert_eq!(line.called(7, 8, 500), 900);
+        let many = 7 + CALLS as u32 / 2;
+        assert_eq!(line.called(7, many - 1, 500), 900);
+        assert_eq!(line.called(7, many, 500), 500, "it may be written over");
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn notes(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
         return vec![Ink::Plain.says(text)];
     }
     let mut texts = vec![
-        "Latency runs from the intended time of a wake-up until the thread runs. Burn is CPU time of waker, woken thread and spinners, and idle time spent polling, of the time of all CPUs; other tasks are left out.".to_owned(),
+        "Latency runs from the call that wakes the thread (of a timer, from the intended time) until it runs. Burn is CPU time of waker, woken thread and spinners, and idle time spent polling, of the time of all CPUs; other tasks are left out.".to_owned(),
     ];
     for row in &found.policies {
         let Some(means) = &row.means else { continue };

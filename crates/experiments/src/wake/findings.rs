@@ -39,7 +39,7 @@ pub struct WakeupFinding {
     pub waker_cpu: Option<u32>,
     /// The CPU of the thread that was woken.
     pub wakee_cpu: u32,
-    /// From the intended time of the wake-up until the thread ran.
+    /// From the call that woke the thread, or the intended time of a timer, until it ran.
     pub latency_us: WakeLatency,
     /// Why a quantile is null; null if none is.
     pub too_few: Option<String>,

@@ -10,8 +10,7 @@ use plimsoll_host::{Root, Vicinity, vicinity};
 use plimsoll_model::{CpuId, CpuSet, IdlePolicy, Placement, RunPlan, Wait};
 use std::time::Duration;
 
-/// The p99 of the slip may be this, or a tenth of the p99 latency: a wake-up on an awake CPU takes 5
-/// to 15 us.
+/// The p99 of the slip may be this, a tenth of the p99 latency, or half of the gap, whichever is most.
 const MOST_SLIP: Duration = Duration::from_micros(2);
 
 /// The trials of a quick run, repeats included, take so long in sum at most.

@@ -78,9 +78,11 @@ impl WakeRunner<'_> {
         std::thread::sleep(SETTLING);
         let threads = pair.thread_ids();
         let (root, cpus) = (&self.machine.root, &self.plan.run.cpus.service);
-        let bounds = &self.plan.run.bounds;
+        // The slip is no part of the latency, but decides how long the woken CPU sleeps.
+        let mut bounds = self.plan.run.bounds;
+        bounds.slip = bounds.slip.max(wakes.gap / 2);
         let sensors = (&self.sensors, threads.as_slice());
-        measure(bounds, sensors, spec, observer, |trial: &mut WakeTrial| {
+        measure(&bounds, sensors, spec, observer, |trial: &mut WakeTrial| {
             let before = Counters::read(root, cpus)?;
             let Some(woken) = pair.run(spec.window, stop)? else {
                 return Ok(false);
