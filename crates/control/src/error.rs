@@ -107,6 +107,13 @@ pub enum ControlError {
          XDG_STATE_HOME to a folder of this user", .dir.display()
     )]
     NoJournals { dir: PathBuf, source: io::Error },
+    /// Nothing tells which processes have ended.
+    #[error(
+        "{} shows no processes of this PID namespace, so nothing tells which runs have ended, and \
+         their journals are kept; mount it (mount -t proc proc /proc) and run: plimsoll repair",
+        .proc.display()
+    )]
+    NoProcesses { proc: PathBuf },
     #[error(
         "another run has been changing cgroups for {} s: it has {} locked; wait for its end, or \
          end it (fuser -v {} shows it)", TIMEOUT.as_secs(), .dir.display(), .dir.display()

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const SENT: &str = "sent a signal";
 
@@ -38,10 +38,43 @@ impl ProcessKey {
         Ok(ProcessStat::read(root, pid)?.as_ref().map(ProcessKey::of))
     }
 
-    pub(crate) fn lives(self, root: &Root) -> Result<bool, HostError> {
+    /// # Errors
+    /// As of [`check_shown`], if /proc does not show it.
+    pub(crate) fn lives(self, root: &Root) -> Result<bool, ControlError> {
         let now = ProcessStat::read(root, self.pid)?;
-        Ok(now.is_some_and(|stat| ProcessKey::of(&stat) == self && !stat.has_ended()))
+        let lives = now.is_some_and(|stat| ProcessKey::of(&stat) == self && !stat.has_ended());
+        if !lives {
+            check_shown(root)?;
+        }
+        Ok(lives)
     }
+}
+
+/// Call it before a process that /proc does not show is taken for gone.
+///
+/// # Errors
+/// [`ControlError::NoProcesses`] if /proc does not show this process either: it is not
+/// mounted, hides it, or is that of another PID namespace, in which `self` leads to
+/// another number or to none.
+pub(crate) fn check_shown(root: &Root) -> Result<(), ControlError> {
+    let own = std::process::id();
+    let proc = root.path("/proc");
+    let number = fs::read_link(proc.join("self"));
+    let is_own = number.is_ok_and(|number| number == Path::new(&own.to_string()));
+    match is_own && matches!(ProcessKey::now(root, own), Ok(Some(_))) {
+        true => Ok(()),
+        false => Err(ControlError::NoProcesses { proc }),
+    }
+}
+
+/// Makes the /proc of a fake root show this process.
+#[cfg(test)]
+pub(crate) fn show_own(root: &Root) {
+    let own = std::process::id().to_string();
+    let folder = root.path("/proc").join(&own);
+    fs::create_dir_all(&folder).unwrap();
+    fs::copy("/proc/self/stat", folder.join("stat")).unwrap();
+    std::os::unix::fs::symlink(own, root.path("/proc/self")).unwrap();
 }
 
 /// Sends a signal to `pid` if `still` holds once the pidfd is open. Does nothing if
@@ -95,7 +128,7 @@ pub(crate) fn signal_process(
     process: ProcessKey,
     number: Signal,
 ) -> Result<(), ControlError> {
-    signal(process.pid, number, || Ok(process.lives(root)?))
+    signal(process.pid, number, || process.lives(root))
 }
 
 /// Sends a signal to the process group of `leader`, unless the leader's PID was

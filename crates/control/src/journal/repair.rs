@@ -55,8 +55,10 @@ impl Journals {
     /// end for changes that had to wait for other runs.
     ///
     /// # Errors
-    /// If the folder cannot be read, or other users can write to it. Failures of single
-    /// changes are in [`Repaired::left`].
+    /// If the folder cannot be read, or other users can write to it;
+    /// [`ControlError::NoProcesses`], with nothing undone, if there are journals and /proc
+    /// does not show whose runs have ended. Failures of single changes are in
+    /// [`Repaired::left`].
     pub fn repair(&self, root: &Root, running: Running) -> Result<Vec<Repaired>, ControlError> {
         let undo = Undo {
             root,

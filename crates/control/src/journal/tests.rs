@@ -3,6 +3,7 @@
 use super::place::{Here, in_use};
 use super::repair::outstanding;
 use super::*;
+use crate::tasks::show_own;
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
@@ -21,6 +22,7 @@ impl Left {
     fn new() -> Left {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
+        show_own(&root);
         let left = Left { dir, root };
         left.file("proc/sys/kernel/random/boot_id", BOOT);
         fs::create_dir(left.journals().dir).unwrap();
@@ -49,6 +51,14 @@ impl Left {
 
     fn repair(&self) -> Vec<Repaired> {
         self.journals().repair(&self.root, Running::Leave).unwrap()
+    }
+
+    fn folder_made(&self) -> (PathBuf, Change) {
+        let folder = self.dir.path().join("plimsoll-copies");
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        let made = folder.clone();
+        (folder, Change::FolderMade { folder: made })
     }
 
     fn group(&self, name: &str) -> PathBuf {
@@ -290,4 +300,93 @@ fn a_journal_of_another_version_is_kept_and_named() {
     let path = left.journal(BOOT, torn);
     assert_eq!(left.repair(), []);
     assert!(!path.exists(), "a line that was torn has changed nothing");
+}
+
+/// A name, and what makes /proc say nothing of other processes.
+type Unmount = (&'static str, fn(&Left));
+
+fn unmounts() -> [Unmount; 3] {
+    [
+        ("not mounted", |left| {
+            fs::remove_dir_all(left.root.path("/proc")).unwrap();
+        }),
+        ("this process is hidden", |left| {
+            let own = std::process::id();
+            fs::remove_dir_all(left.root.path(format!("/proc/{own}"))).unwrap();
+        }),
+        ("of another PID namespace", |left| {
+            let own = left.root.path("/proc/self");
+            fs::remove_file(&own).unwrap();
+            std::os::unix::fs::symlink("1", own).unwrap();
+        }),
+    ]
+}
+
+fn tree_started() -> Change {
+    let (pid, started) = (78, 6);
+    Change::TreeStarted {
+        leader: ProcessKey { pid, started },
+        at_end: AtEnd::Kill,
+        mark: None,
+    }
+}
+
+#[test]
+fn without_proc_journals_are_kept_whole() {
+    for (case, unmount) in unmounts() {
+        let left = Left::new();
+        let (folder, made) = left.folder_made();
+        let lines: Vec<String> = [(1, made), (2, tree_started())]
+            .map(|(nth, change)| serde_json::to_string(&Line::Change { nth, change }).unwrap())
+            .into();
+        let path = left.journal(BOOT, &lines.join("\n"));
+        let text = fs::read_to_string(&path).unwrap();
+        unmount(&left);
+        let refused = [
+            left.journals().repair(&left.root, Running::Kill).err(),
+            left.journals().leftovers(&left.root).err(),
+            left.journals().others(&left.root).err(),
+        ];
+        for error in refused {
+            let Some(error @ ControlError::NoProcesses { .. }) = error else {
+                panic!("{case}: {error:?}");
+            };
+            assert!(error.to_string().contains("plimsoll repair"), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), text, "{case}");
+        assert!(folder.exists(), "{case}");
+        let _ = fs::remove_dir_all(left.root.path("/proc"));
+        show_own(&left.root);
+        assert_eq!(left.repair().len(), 1, "{case}");
+        assert!(!path.exists() && !folder.exists(), "{case}");
+    }
+}
+
+#[test]
+fn without_proc_the_end_of_a_run_takes_nothing_for_ended() {
+    for (case, unmount) in unmounts() {
+        let left = Left::new();
+        unmount(&left);
+        let undo = Undo {
+            root: &left.root,
+            journals: &left.journals().dir,
+            killed: None,
+        };
+        let (folder, made) = left.folder_made();
+        for change in [tree_started(), made] {
+            let refused = undo.undo(&change);
+            assert!(
+                matches!(refused, Err(ControlError::NoProcesses { .. })),
+                "{case}: {refused:?}"
+            );
+        }
+        assert!(folder.exists(), "{case}");
+    }
+}
+
+#[test]
+fn without_journals_proc_is_not_needed() {
+    let left = Left::new();
+    fs::remove_dir_all(left.root.path("/proc")).unwrap();
+    assert_eq!(left.repair(), []);
 }

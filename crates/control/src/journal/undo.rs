@@ -7,7 +7,7 @@ use crate::error::ControlError;
 use crate::folder;
 use crate::idle;
 use crate::scratch;
-use crate::tasks::{Mark, ProcessKey, Tree};
+use crate::tasks::{Mark, ProcessKey, Tree, check_shown};
 use crate::tree;
 use plimsoll_host::{Pid, ProcessStat, Root, process_name};
 use std::path::Path;
@@ -174,6 +174,7 @@ impl Undo<'_> {
         at_end: AtEnd,
         mark: Option<Mark>,
     ) -> Result<Undone, ControlError> {
+        check_shown(self.root)?;
         let tree = Tree::marked(leader, mark);
         let members = tree.members(self.root)?;
         if members.is_empty() {
@@ -275,6 +276,7 @@ fn folder_made(root: &Root, folder: &Path) -> Result<Undone, ControlError> {
     if !scratch::is_ours(folder) {
         return Undone::nothing();
     }
+    check_shown(root)?;
     // Processes whose start is not in the journal.
     let killed = scratch::kill_inside(root, folder)?;
     scratch::remove(folder)?;

@@ -9,7 +9,7 @@ use super::undo::group_left;
 use super::{AtEnd, Journals, Repaired, Running, Undo, Undone};
 use crate::error::ControlError;
 use crate::folder;
-use crate::tasks::ProcessKey;
+use crate::tasks::{ProcessKey, check_shown};
 use plimsoll_host::{Cgroups, Pid, ProcessStat, Root};
 use rustix::process::geteuid;
 use std::collections::BTreeMap;
@@ -105,6 +105,7 @@ impl Journals {
                     continue;
                 }
                 if processes.is_none() {
+                    check_shown(root)?;
                     processes = Some(ProcessStat::all(root)?);
                 }
                 let processes = processes.as_deref().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use crate::idle::knob::{Hands, Knob};
 use crate::idle::{IdleControl, IdleMeans, KeptAwake, Standing};
+use crate::tasks::show_own;
 use crate::{ControlError, Journal, Journals, Running};
 use plimsoll_host::Root;
 use plimsoll_host::idle::ResumeLatency;
@@ -56,9 +57,7 @@ impl Tree {
     fn new() -> Tree {
         let dir = tempfile::tempdir().unwrap();
         let root = Root::at(dir.path());
-        let own = std::process::id();
-        let stat = fs::read_to_string("/proc/self/stat").unwrap();
-        put(&root, &format!("proc/{own}/stat"), &stat);
+        show_own(&root);
         put(&root, "sys/devices/system/cpu/online", "0-1\n");
         for cpu in [0, 1] {
             put_cpu(&root, cpu);
