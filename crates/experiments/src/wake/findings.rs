@@ -103,6 +103,7 @@ pub struct PolicyFinding {
 /// What leaving an idle state takes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StateFinding {
+    /// As the driver calls it.
     pub name: String,
     /// What the driver says.
     pub advertised_exit_us: f64,

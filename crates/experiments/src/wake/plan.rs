@@ -23,6 +23,7 @@ pub struct WakePlan {
     /// From one wake-up to the next, on average; ascending.
     #[serde(rename = "gaps_ns", with = "plimsoll_model::NsList")]
     pub gaps: Vec<Duration>,
+    /// How the gaps are spread.
     pub arrivals: Vec<Arrivals>,
     /// How long CPUs that are kept awake may take to leave an idle state; null if they poll.
     #[serde(rename = "limit_ns", with = "plimsoll_model::OptionNs")]
@@ -58,6 +59,7 @@ pub struct Placed {
 pub enum BurnBudget {
     /// Percent of the time of all CPUs.
     CpuPct(f64),
+    /// Power of the CPU packages.
     Watts(f64),
 }
 
