@@ -12,9 +12,10 @@ use plimsoll_graph::{JobGraph, Shape, dot::Dot, svg};
 use plimsoll_host::available_memory;
 use plimsoll_model::{Bytes, human_duration};
 use plimsoll_schedulers::{Choice, Kernel, fingerprint};
+use rustix::fs::{Mode, OFlags, open};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -124,8 +125,17 @@ fn graph(name: &str) -> Result<GraphPlan, RunError> {
 
 fn text_of(file: &str) -> Result<String, RunError> {
     let why = |why: String| RunError::Usage(format!("--graph {file}: {why}"));
+    let unopened = |e: io::Error| why(format!("{e}; give a file in DOT"));
+    // Opening a pipe otherwise waits for its writer.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = open(file, flags, Mode::empty()).map_err(|errno| unopened(errno.into()))?;
+    let opened = File::from(opened);
+    if !opened.metadata().map_err(unopened)?.is_file() {
+        return Err(why(
+            "it is no regular file; give a file in DOT, or the name of a graph".to_owned(),
+        ));
+    }
     let mut text = String::new();
-    let opened = File::open(file).map_err(|e| why(format!("{e}; give a file in DOT")))?;
     let read = opened.take(MOST_DOT_BYTES + 1).read_to_string(&mut text);
     read.map_err(|e| why(format!("{e}; give a text file in DOT")))?;
     match text.len() as u64 <= MOST_DOT_BYTES {
@@ -308,6 +318,25 @@ impl Grains {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::{CWD, mkfifoat};
+
+    #[test]
+    fn a_graph_is_read_from_a_regular_file_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let [pipe, folder, file] = ["a.dot", "b.dot", "c.dot"].map(|name| dir.path().join(name));
+        mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(&file, "digraph {}").unwrap();
+        let read = |path: &Path| graph(path.to_str().unwrap());
+        for path in [&pipe, &folder] {
+            // A pipe without a writer is refused, not waited for.
+            let error = read(path).unwrap_err();
+            assert!(matches!(error, RunError::Usage(_)), "{error}");
+            assert!(error.to_string().contains("no regular file"), "{error}");
+        }
+        let plan = read(&file).unwrap();
+        assert_eq!(plan.dot.as_deref(), Some("digraph {}"));
+    }
 
     #[test]
     fn a_graph_that_does_not_fit_is_refused_with_what_it_needs() {
