@@ -70,7 +70,7 @@ pub use attach_wait::start_attach_wait;
 pub use error::ControlError;
 pub use gate::{Gate, NotPassed, pass_gate};
 pub use group::{Group, wait_with_cpu_time};
-pub use journal::{AtEnd, Journal, Journals, Repaired, Running};
+pub use journal::{Asked, AtEnd, Journal, Journals, OnlyOne, Repaired, Running};
 pub use layout::CgroupLayout;
 pub use mechanism::{Capabilities, CgroupSupport, Means, Mechanism};
 pub use rustix::process::Signal;

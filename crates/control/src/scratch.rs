@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -115,6 +115,16 @@ impl Scratch {
         Ok(Working { journal, entry })
     }
 
+    /// Lets processes of other users reach what is in it and theirs, by names that they know. They
+    /// can neither list nor change it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn let_through(&self) -> io::Result<()> {
+        let mode = fs::Permissions::from_mode(0o711);
+        self.made.folder.set_permissions(mode)
+    }
+
     /// For display; see [`Scratch::held`].
     pub fn path(&self) -> &Path {
         &self.made.path
@@ -144,11 +154,16 @@ impl Drop for Working {
 /// Whether this looks like a directory made by [`Scratch::make`].
 pub(crate) fn is_ours(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with(PREFIX) && fs::symlink_metadata(path).is_ok_and(|meta| is_for_us_alone(&meta))
+    name.starts_with(PREFIX)
+        && fs::symlink_metadata(path).is_ok_and(|meta| only_we_change(&meta, THROUGH))
 }
 
-fn is_for_us_alone(meta: &fs::Metadata) -> bool {
-    meta.is_dir() && meta.uid() == geteuid().as_raw() && meta.mode() & 0o077 == 0
+/// The bits that [`Scratch::let_through`] sets.
+const THROUGH: u32 = 0o011;
+
+fn only_we_change(meta: &fs::Metadata, permitted: u32) -> bool {
+    let open = meta.mode() & 0o077 & !permitted;
+    meta.is_dir() && meta.uid() == geteuid().as_raw() && open == 0
 }
 
 /// Kills all processes that work in a folder or below, until none is left; returns
@@ -187,7 +202,7 @@ fn folder(path: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let folder = File::from(openat(CWD, path, flags, Mode::empty())?);
     let meta = folder.metadata()?;
-    match is_for_us_alone(&meta) {
+    match only_we_change(&meta, 0) {
         true => Ok(folder),
         false => Err(io::Error::new(
             io::ErrorKind::PermissionDenied,

@@ -32,10 +32,8 @@ pub enum SideError {
     )]
     LogInUse { path: PathBuf },
     /// Two gates would release what the other one holds.
-    #[error(
-        "process {owner} runs plimsoll gate on this machine; wait for its end, or end it (kill {owner})"
-    )]
-    OtherGate { owner: u32 },
+    #[error("{}", other_gate(*.owner))]
+    OtherGate { owner: Option<u32> },
     #[error("the tasks to keep CPUs awake for cannot be followed: {0}")]
     Follow(HostError),
     #[error("wake-ups cannot be measured: {0}")]
@@ -50,6 +48,15 @@ pub enum SideError {
     Control(#[from] ControlError),
     #[error(transparent)]
     Host(#[from] HostError),
+}
+
+fn other_gate(owner: Option<u32>) -> String {
+    match owner {
+        Some(pid) => format!(
+            "process {pid} runs plimsoll gate already; wait for its end, or end it (kill {pid})"
+        ),
+        None => "another plimsoll gate has just begun; wait for its end, or end it".to_owned(),
+    }
 }
 
 impl SideError {

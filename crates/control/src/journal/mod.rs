@@ -9,6 +9,7 @@
 mod at_once;
 mod claims;
 mod compact;
+mod only_one;
 mod place;
 mod repair;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod undo;
 mod unjournalled;
 
 pub(crate) use claims::{Claim, claims};
+pub use only_one::{Asked, OnlyOne};
 pub(crate) use place::lock;
 pub use repair::Repaired;
 pub use undo::Running;

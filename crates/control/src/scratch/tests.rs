@@ -91,8 +91,12 @@ fn folders_of_others_are_not_removed() {
         DirBuilder::new().mode(0o700).create(folder).unwrap();
     }
     assert!(is_ours(&open));
-    let all = std::os::unix::fs::PermissionsExt::from_mode(0o777);
-    fs::set_permissions(&open, all).unwrap();
+    let set = |mode| fs::set_permissions(&open, PermissionsExt::from_mode(mode)).unwrap();
+    set(0o711);
+    assert!(is_ours(&open), "others get through it only");
+    set(0o755);
+    assert!(!is_ours(&open));
+    set(0o777);
     symlink(&other, &link).unwrap();
     for path in [&open, &link, &other] {
         assert!(!is_ours(path), "{}", path.display());

@@ -2,6 +2,7 @@
 
 use super::findings::{Because, PolicyFinding, WakeFindings};
 use super::plan::WakePlan;
+use super::program::Program;
 use super::{Wake, charts, tables};
 use crate::experiment::ReportOf;
 use plimsoll_model::{Estimate, IdlePolicy};
@@ -81,8 +82,13 @@ fn doubts(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
 fn notes(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
     if let Some(program) = &plan.program {
         let text = format!(
-            "{} runs on CPU {}, which the gate keeps awake. Burn is CPU time of all tasks, and idle time spent polling, of the time of all CPUs; other load is part of it.",
-            program.program, program.cpus
+            "{} {} CPU {}, which the gate keeps awake. Burn is CPU time of all tasks, and idle time spent polling, of the time of all CPUs; other load is part of it.",
+            program.program,
+            match program.program {
+                Program::Schbench => "wakes a thread on",
+                Program::Pgbench => "runs on",
+            },
+            program.cpus
         );
         return vec![Ink::Plain.says(text)];
     }

@@ -113,7 +113,7 @@ impl WakeRunner<'_> {
         let plan = plan.ok_or_else(|| RunError::Stuck("the plan has no program".to_owned()))?;
         let program = match self.program.take() {
             Some(ready) => ready,
-            None => prepare(plan)?,
+            None => prepare(plan, &self.plan.run.cpus.service, self.machine.journal()?)?,
         };
         let wakee = plan.cpus.iter().last().unwrap_or_default();
         let mut held = self.hold(spec.setting.policy, wakee)?;

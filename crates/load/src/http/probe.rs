@@ -103,7 +103,8 @@ impl Exchange {
         self.handshake()?;
         let began = Instant::now();
         self.send(&job.request.bytes)?;
-        let answer = self.receive(job.request.is_head)?;
+        let answer = self.receive(job.request.is_head);
+        let answer = answer.map_err(|error| error.without_echo(&job.request.bytes))?;
         let took = began.elapsed();
         if !job.expects(answer.status) {
             return Err(ProbeError::Status {

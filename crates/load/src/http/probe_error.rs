@@ -10,6 +10,9 @@ use std::time::Duration;
 /// How many bytes of an unexpected answer are shown.
 const SHOWN: usize = 40;
 
+/// An answer that shares so many bytes with the request may repeat what is secret in it.
+const ECHO: usize = 6;
+
 /// Why a probe failed. Each message continues a sentence that starts with the
 /// URL.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +46,7 @@ pub(super) enum ProbeError {
     Endless { within: Duration, bytes: Bytes },
     #[error("answered with more than {0}; check its host, port and path, or ask for less")]
     TooLong(Bytes),
+    /// Without an opening if that may repeat the request.
     #[error("did not answer with HTTP/1.1: {}", not_http(.error, .opening))]
     NotHttp { error: ParseError, opening: Vec<u8> },
     #[error("sent data beyond its answer, so answers cannot be separated; check the server")]
@@ -54,6 +58,24 @@ pub(super) enum ProbeError {
         location: Option<String>,
         opening: Vec<u8>,
     },
+}
+
+impl ProbeError {
+    /// The same without bytes of the answer that repeat those of the request.
+    pub(super) fn without_echo(self, request: &[u8]) -> ProbeError {
+        let repeats = |opening: &[u8]| {
+            let shown = &opening[..opening.len().min(SHOWN)];
+            let mut parts = shown.windows(ECHO);
+            parts.any(|part| request.windows(ECHO).any(|own| own == part))
+        };
+        match self {
+            ProbeError::NotHttp { error, opening } if repeats(&opening) => ProbeError::NotHttp {
+                error,
+                opening: Vec::new(),
+            },
+            other => other,
+        }
+    }
 }
 
 /// Whether an answer starts with a TLS record.
@@ -96,6 +118,7 @@ fn tls(error: &rustls::Error) -> String {
 
 fn not_http(error: &ParseError, opening: &[u8]) -> String {
     match opening {
+        [] => format!("{error}; it repeats the request; check the port"),
         _ if is_tls(opening) => "it speaks TLS; write https://".to_owned(),
         // The first frame of an HTTP/2 server: SETTINGS on stream 0.
         [0, 0, _, 4, _, 0, 0, 0, 0, ..] => {
@@ -161,6 +184,27 @@ mod tests {
             let sentence = not_http(opening);
             assert!(sentence.contains(part), "{sentence}");
         }
+    }
+
+    #[test]
+    fn an_answer_that_repeats_the_request_is_not_quoted() {
+        let request = b"GET /?token=hunter2 HTTP/1.1\r\nHost: a\r\n\r\n";
+        let said = |opening: &[u8]| {
+            let error = ParseError::Head(httparse::Error::Version);
+            let opening = opening.to_vec();
+            let found = ProbeError::NotHttp { error, opening };
+            found.without_echo(request).to_string()
+        };
+        for opening in [
+            &request[..],
+            b"unknown command: /?token=hunter2",
+            b"hunter2",
+        ] {
+            let sentence = said(opening);
+            assert!(!sentence.contains("hunter"), "{sentence}");
+            assert!(sentence.contains("repeats the request"), "{sentence}");
+        }
+        assert!(said(b"SSH-2.0-OpenSSH_9.2\r\n").contains("OpenSSH"));
     }
 
     #[test]

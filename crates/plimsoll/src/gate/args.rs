@@ -61,7 +61,12 @@ pub(crate) struct GateArgs {
     pub(crate) latency: Latency,
 
     /// Follow a process and its descendants.
-    #[arg(long, value_name = "PID", conflicts_with_all = ["cgroup", "unit", "comm"])]
+    #[arg(
+        long,
+        value_name = "PID",
+        value_parser = clap::value_parser!(Pid).range(1..),
+        conflicts_with_all = ["cgroup", "unit", "comm"]
+    )]
     pub(crate) pid: Option<Pid>,
 
     /// Follow the processes of a cgroup, such as system.slice/redis.service.

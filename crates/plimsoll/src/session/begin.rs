@@ -115,8 +115,10 @@ pub(super) fn resume<E: Experiment>(
 }
 
 /// Opens a record of this experiment whose run is not complete.
+///
+/// It is opened once: a second time the path may lead to a file of another user.
 fn unfinished<E: Experiment>(path: &Path) -> Result<(Record, E::Plan), Failure> {
-    let record = Record::open(path)?;
+    let record = Record::open_for_resume(path)?;
     let shown = path.display();
     let made_by = record.experiment();
     if made_by != E::NAME {
@@ -131,8 +133,7 @@ fn unfinished<E: Experiment>(path: &Path) -> Result<(Record, E::Plan), Failure> 
             "the run in {shown} is complete: all trials of {workload} are recorded; see it with plimsoll report {shown}, or start a new run"
         )));
     }
-    drop(record);
-    Ok((Record::open_for_resume(path)?, plan))
+    Ok((record, plan))
 }
 
 /// Elsewhere a command such as `./job.sh` is another one, perhaps of another user.

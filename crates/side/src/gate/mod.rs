@@ -5,12 +5,11 @@
 //! where the tasks ran -> decide (law) -> hold and release CPUs (control) -> log
 //! ```
 //!
-//! [`Gating::start`] takes the place of the one gate of this machine; [`Gating::round`]
+//! [`Gating::start`] becomes the one gate of this user; [`Gating::round`]
 //! runs one period when it is [due](Gating::due); [`Gating::finish`] gives everything
 //! back, as dropping it does. [`Probe`] measures wake-ups beside it.
 
 mod follow;
-mod only_one;
 mod probe;
 mod tally;
 #[cfg(test)]
@@ -24,9 +23,8 @@ use crate::error::SideError;
 use crate::log::Log;
 use crate::request::{Notice, Notify};
 use follow::Follower;
-use only_one::OnlyGate;
 use plimsoll_control::idle::{IdleControl, IdleMeans, KeptAwake, Standing};
-use plimsoll_control::{ControlError, Journals};
+use plimsoll_control::{Asked, ControlError, Journals, OnlyOne};
 use plimsoll_host::idle::ResumeLatency;
 use plimsoll_host::{HostError, Root, TaskCpuReader, online_cpus};
 use plimsoll_law::{AwakeEntry, AwakeSample, AwakeState, KeepAwake, TaskCpus};
@@ -77,7 +75,7 @@ pub struct Gating {
     last: Instant,
     due: Instant,
     check_due: Instant,
-    _only: OnlyGate,
+    _only: OnlyOne,
 }
 
 /// Whether there are tasks left to follow.
@@ -98,7 +96,10 @@ impl Gating {
         request: GateRequest<'_>,
         means: IdleMeans,
     ) -> Result<Gating, SideError> {
-        let only = OnlyGate::take(root)?;
+        let only = match journals.only_one("gate")? {
+            Asked::Granted(only) => only,
+            Asked::TakenBy(owner) => return Err(SideError::OtherGate { owner }),
+        };
         let log = request.log.map(Log::open).transpose()?;
         let mut follower = Follower::new(request.follow);
         let mut reader = TaskCpuReader::new(root);

@@ -1,6 +1,15 @@
-//! A temporary PostgreSQL server, removed when this is dropped.
+//! A temporary PostgreSQL server, removed when this is dropped, or by the next start if this process
+//! is killed.
+//!
+//! Who can connect to a server can run code as its user. Its folder, and the socket in it, are that
+//! user's alone, and the server asks the kernel who connects (`peer`).
 
+use super::run::{captured, read};
+use plimsoll_control::{Journal, Scratch};
 use plimsoll_engine::RunError;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -12,58 +21,66 @@ const VERSIONS: &str = "/usr/lib/postgresql";
 #[derive(Debug)]
 pub(super) struct Cluster {
     programs: PathBuf,
+    /// Belongs to the server's user.
     folder: PathBuf,
     /// A server does not run as root.
     user: Option<(u32, u32)>,
+    /// Who connects.
+    client: String,
+    _scratch: Scratch,
 }
 
 impl Cluster {
     /// # Errors
     /// There is no server to start, or it does not start.
-    pub(super) fn start() -> Result<Cluster, RunError> {
+    pub(super) fn start(journal: &Journal) -> Result<Cluster, RunError> {
         let programs = programs().ok_or_else(|| {
             RunError::Usage("--workload pgbench takes a server, and initdb is not installed; it is in the package postgresql, or name a database with --database".to_owned())
         })?;
         let is_root = rustix::process::geteuid().is_root();
         let user = is_root.then(postgres_user).transpose()?;
-        let folder = std::env::temp_dir().join(format!("plimsoll-pgbench-{}", std::process::id()));
-        let failed = |e: std::io::Error| {
+        let scratch = Scratch::make(journal, &std::env::temp_dir(), "pgbench")?;
+        let folder = scratch.path().join("db");
+        own_folder(&scratch, user).map_err(|e| {
             RunError::Usage(format!(
                 "{}: {e}; set TMPDIR to a folder of yours",
                 folder.display()
             ))
-        };
-        std::fs::create_dir(&folder).map_err(failed)?;
+        })?;
         let cluster = Cluster {
             programs,
-            folder: folder.clone(),
+            folder,
             user,
+            client: id(&["-un"]).unwrap_or_else(|| "root".to_owned()),
+            _scratch: scratch,
         };
-        if let Some((uid, gid)) = user {
-            std::os::unix::fs::chown(&folder, Some(uid), Some(gid)).map_err(failed)?;
-        }
-        let data = folder.join("data");
+        cluster.begin()?;
+        Ok(cluster)
+    }
+
+    fn begin(&self) -> Result<(), RunError> {
+        let data = self.folder.join("data");
         let data = data.to_string_lossy();
-        cluster.run(
+        self.run(
             "initdb",
-            &["-D", &data, "-A", "trust", "-U", "plimsoll", "-N"],
+            &["-D", &data, "-A", "peer", "-U", &self.client, "-N"],
         )?;
-        let options = format!("-c listen_addresses='' -k {}", folder.display());
-        let log = folder.join("log");
+        let options = format!(
+            "-c listen_addresses='' -c unix_socket_permissions=0700 -k {}",
+            self.folder.display()
+        );
+        let log = self.folder.join("log");
         let log = log.to_string_lossy();
-        cluster.run(
+        self.run(
             "pg_ctl",
             &["-D", &data, "-l", &log, "-w", "-o", &options, "start"],
-        )?;
-        Ok(cluster)
+        )
     }
 
     /// As pgbench takes it.
     pub(super) fn database(&self) -> String {
-        format!(
-            "host={} user=plimsoll dbname=postgres",
-            self.folder.display()
-        )
+        let (folder, client) = (self.folder.display(), &self.client);
+        format!("host={folder} user={client} dbname=postgres")
     }
 
     fn command(&self, program: &str) -> Command {
@@ -76,18 +93,19 @@ impl Cluster {
     }
 
     fn run(&self, program: &str, args: &[&str]) -> Result<(), RunError> {
-        // pg_ctl leaves the server behind, which would hold a pipe open.
-        let errors = self.folder.join("errors");
         let failed =
             |why: String| RunError::Usage(format!("{program} of PostgreSQL failed: {why}"));
-        let file = std::fs::File::create(&errors).map_err(|e| failed(e.to_string()))?;
+        // No pipe, which the server that pg_ctl leaves behind would hold open, and no file in a
+        // folder that another user can write to.
+        let messages = captured().map_err(|e| failed(e.to_string()))?;
+        let stderr = messages.try_clone().map_err(|e| failed(e.to_string()))?;
         let mut command = self.command(program);
-        command.args(args).stdout(Stdio::null()).stderr(file);
+        command.args(args).stdout(Stdio::null()).stderr(stderr);
         let status = command.status().map_err(|e| failed(e.to_string()))?;
         match status.success() {
             true => Ok(()),
             false => {
-                let text = std::fs::read_to_string(&errors).unwrap_or_default();
+                let text = read(messages).unwrap_or_default();
                 let last = text.lines().last().unwrap_or("no message");
                 Err(failed(format!("{last} ({status})")))
             }
@@ -119,12 +137,27 @@ fn programs() -> Option<PathBuf> {
     newest.map(|path| path.join("bin")).or_else(in_path)
 }
 
+/// Makes the folder of a server in one that others only pass through.
+fn own_folder(scratch: &Scratch, user: Option<(u32, u32)>) -> io::Result<()> {
+    let folder = scratch.held().join("db");
+    DirBuilder::new().mode(0o700).create(&folder)?;
+    if let Some((uid, gid)) = user {
+        chown(&folder, Some(uid), Some(gid))?;
+        scratch.let_through()?;
+    }
+    Ok(())
+}
+
+/// What id(1) prints.
+fn id(args: &[&str]) -> Option<String> {
+    let output: Output = Command::new("id").args(args).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
 /// User and group that the package makes for servers.
 fn postgres_user() -> Result<(u32, u32), RunError> {
-    let id = |flag: &str| -> Option<u32> {
-        let output: Output = Command::new("id").args([flag, "postgres"]).output().ok()?;
-        String::from_utf8(output.stdout).ok()?.trim().parse().ok()
-    };
+    let id = |flag: &str| -> Option<u32> { id(&[flag, "postgres"])?.parse().ok() };
     id("-u").zip(id("-g")).ok_or_else(|| {
         RunError::Usage("root may not run a PostgreSQL server, and there is no user postgres; run as another user, or name a database with --database".to_owned())
     })

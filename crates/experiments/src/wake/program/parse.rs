@@ -2,6 +2,10 @@
 
 use super::{Program, ProgramFigure};
 
+/// Wake-ups that show a p99: with fewer, the highest of all is below it with more than 5 %
+/// (`ln 0.05 / ln 0.99`).
+const FEWEST: u64 = 299;
+
 /// The figures of a program's output, standard output and standard error together.
 ///
 /// # Errors
@@ -34,6 +38,14 @@ fn schbench(output: &str) -> Result<Vec<ProgramFigure>, String> {
     let lines: Vec<&str> = output.lines().collect();
     let title = lines.iter().rposition(|line| is_wakeup(line));
     let title = title.ok_or("its output has no percentiles of wake-up latencies")?;
+    let counted = lines[title]
+        .split_once(" total samples")
+        .and_then(|(before, _)| before.rsplit(['(', ' ']).next()?.parse::<u64>().ok());
+    if let Some(few) = counted.filter(|counted| *counted < FEWEST) {
+        return Err(format!(
+            "it measured {few} wake-ups, and a p99 takes {FEWEST}; lengthen the trials with -z"
+        ));
+    }
     let rows = lines.get(title + 1..).unwrap_or_default();
     let rows = rows.iter().take_while(|line| line.starts_with(['\t', ' ']));
     let rows: Vec<&str> = rows
@@ -84,7 +96,7 @@ Wakeup Latencies percentiles (usec) runtime 10 (s) (80 total samples)
 \t  50.0th: 99         (1 samples)
 \t* 99.0th: 99         (1 samples)
 \t  min=1, max=99
-Wakeup Latencies percentiles (usec) runtime 20 (s) (160 total samples)
+Wakeup Latencies percentiles (usec) runtime 20 (s) (1600 total samples)
 \t  50.0th: 8          (45 samples)
 \t  90.0th: 11         (62 samples)
 \t* 99.0th: 31         (11 samples)
@@ -97,6 +109,13 @@ current rps: 8.00
 ";
         let wanted = vec![8.0, 11.0, 31.0, 655.0];
         assert_eq!(values(Program::Schbench, output), Ok(wanted));
+    }
+
+    #[test]
+    fn a_p99_of_few_wake_ups_is_refused() {
+        let output = "Wakeup Latencies percentiles (usec) runtime 8 (s) (8 total samples)\n\t  50.0th: 15 (2 samples)\n";
+        let why = values(Program::Schbench, output).unwrap_err();
+        assert!(why.contains("8 wake-ups") && why.contains("299"), "{why}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::cluster::Cluster;
 use super::parse::figures;
 use super::{Program, ProgramFigure, ProgramPlan};
+use plimsoll_control::Journal;
 use plimsoll_engine::RunError;
 use plimsoll_model::CpuSet;
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -21,6 +22,8 @@ const STOP_GRAIN: Duration = Duration::from_millis(50);
 pub(in crate::wake) struct Ready {
     program: Program,
     cpus: CpuSet,
+    /// The other CPUs of the run.
+    others: CpuSet,
     database: Option<String>,
     _cluster: Option<Cluster>,
 }
@@ -29,12 +32,16 @@ pub(in crate::wake) struct Ready {
 ///
 /// # Errors
 /// It is not installed, or its server does not start.
-pub(in crate::wake) fn prepare(plan: &ProgramPlan) -> Result<Ready, RunError> {
+pub(in crate::wake) fn prepare(
+    plan: &ProgramPlan,
+    all: &CpuSet,
+    journal: &Journal,
+) -> Result<Ready, RunError> {
     let program = plan.program;
     is_installed(program)?;
     let needs_server = program == Program::Pgbench && plan.database.is_none();
     let cluster = match needs_server {
-        true => Some(restricted(&plan.cpus, Cluster::start)??),
+        true => Some(restricted(&plan.cpus, || Cluster::start(journal))??),
         false => None,
     };
     let database = plan.database.clone();
@@ -54,6 +61,7 @@ pub(in crate::wake) fn prepare(plan: &ProgramPlan) -> Result<Ready, RunError> {
     Ok(Ready {
         program,
         cpus: plan.cpus.clone(),
+        others: all.without(&plan.cpus),
         database,
         _cluster: cluster,
     })
@@ -78,14 +86,32 @@ impl Ready {
         let seconds = window.as_secs().max(1).to_string();
         let mut command = Command::new(self.program.to_string());
         match self.program {
-            // Few threads that sleep most of the time, as in the second row of IBM's table.
-            Program::Schbench => command.args(["-m", "1", "-t", "1", "-R", "100", "-r", &seconds]),
+            // Few threads that sleep most of the time, as in the second row of IBM's table. With
+            // -R it measures one wake-up a second, and a queue of its own.
+            Program::Schbench => {
+                command.args([
+                    "-m", "1", "-t", "1", "-n", "0", "-s", "5000", "-r", &seconds,
+                ]);
+                if !self.others.is_empty() {
+                    command.args(["-M", &self.others.to_string(), "-W", &self.cpus.to_string()]);
+                }
+                &mut command
+            }
             Program::Pgbench => {
                 let fixed = ["-S", "-n", "-R", "10", "-c", "1", "-T", &seconds];
                 command.args(fixed).args(&self.database)
             }
         };
         command
+    }
+
+    /// The CPUs that all its threads may use. Of schbench, only the woken thread is on those of
+    /// the gate.
+    fn allowed(&self) -> CpuSet {
+        match self.program {
+            Program::Schbench => self.cpus.iter().chain(self.others.iter()).collect(),
+            Program::Pgbench => self.cpus.clone(),
+        }
     }
 
     /// The figures of one run; `None` when stopped.
@@ -97,9 +123,7 @@ impl Ready {
         window: Duration,
         stop: &AtomicBool,
     ) -> Result<Option<Vec<ProgramFigure>>, RunError> {
-        let output = memfd_create("plimsoll-program", MemfdFlags::CLOEXEC);
-        let output = output.map_err(|e| not_started(self.program, &e.into()))?;
-        let output = std::fs::File::from(output);
+        let output = captured().map_err(|e| not_started(self.program, &e))?;
         let both = || output.try_clone().map(Stdio::from);
         let mut command = self.command(window);
         let start = || -> std::io::Result<Running> {
@@ -107,7 +131,7 @@ impl Ready {
             Ok(Running(child.process_group(0).spawn()?))
         };
         let mut running =
-            restricted(&self.cpus, start)?.map_err(|e| not_started(self.program, &e))?;
+            restricted(&self.allowed(), start)?.map_err(|e| not_started(self.program, &e))?;
         let status = loop {
             match running.0.try_wait() {
                 Ok(Some(status)) => break status,
@@ -133,7 +157,13 @@ impl Ready {
     }
 }
 
-fn read(mut file: std::fs::File) -> std::io::Result<String> {
+/// A file without a name, for what a program prints.
+pub(super) fn captured() -> std::io::Result<std::fs::File> {
+    Ok(memfd_create("plimsoll-program", MemfdFlags::CLOEXEC)?.into())
+}
+
+/// The first MiB of it.
+pub(super) fn read(mut file: std::fs::File) -> std::io::Result<String> {
     use std::io::{Read, Seek};
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -180,6 +210,8 @@ fn restricted<T: Send>(cpus: &CpuSet, work: impl FnOnce() -> T + Send) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_control::Journals;
+    use plimsoll_host::Root;
 
     /// With the programs of this machine, where it has them.
     #[test]
@@ -194,7 +226,10 @@ mod tests {
             cpus,
             database: None,
         };
-        let ready = match prepare(&plan) {
+        let dir = tempfile::tempdir().unwrap();
+        let journals = Journals::at(dir.path().join("plimsoll"));
+        let journal = journals.open(&Root::machine()).unwrap();
+        let ready = match prepare(&plan, &plan.cpus, &journal) {
             Ok(ready) => ready,
             Err(RunError::Usage(why)) if why.contains("initdb") => return,
             Err(other) => panic!("{other}"),
@@ -202,7 +237,14 @@ mod tests {
         let folder = ready.database.clone().unwrap();
         let folder = folder.split_whitespace().next().unwrap();
         let folder = std::path::Path::new(folder.strip_prefix("host=").unwrap()).to_owned();
-        assert!(folder.exists());
+        assert_private(&folder);
+        let entered = std::fs::read_dir(dir.path().join("plimsoll")).unwrap();
+        let entered = entered.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+        let scratch = folder.parent().unwrap().to_string_lossy().into_owned();
+        assert!(
+            entered.collect::<String>().contains(&scratch),
+            "a killed run leaves it to the next start"
+        );
         let window = Duration::from_secs(1);
         let figures = ready.run(window, &AtomicBool::new(false)).unwrap().unwrap();
         let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
@@ -211,7 +253,30 @@ mod tests {
         let stopped = ready.run(Duration::from_secs(60), &AtomicBool::new(true));
         assert!(stopped.unwrap().is_none());
         drop(ready);
-        assert!(!folder.exists());
+        assert!(!folder.parent().unwrap().exists());
+    }
+
+    /// Another user who connects to the server can run code as its user.
+    fn assert_private(folder: &std::path::Path) {
+        use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+        let mode = |path: &std::path::Path| {
+            let about = std::fs::symlink_metadata(path).unwrap();
+            about.permissions().mode() & 0o777
+        };
+        assert_eq!(mode(folder), 0o700);
+        assert_eq!(mode(folder.parent().unwrap()) & 0o066, 0);
+        let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+        let sockets: Vec<_> = entries
+            .filter(|entry| entry.file_type().unwrap().is_socket())
+            .collect();
+        assert_eq!(sockets.len(), 1);
+        assert_eq!(mode(&sockets[0].path()), 0o700);
+        let rules = std::fs::read_to_string(folder.join("data/pg_hba.conf")).unwrap();
+        let rules = rules.lines().filter(|line| !line.starts_with('#'));
+        assert!(
+            rules.clone().all(|line| !line.contains("trust")),
+            "{rules:?}"
+        );
     }
 
     #[test]
@@ -222,6 +287,7 @@ mod tests {
         let ready = Ready {
             program: Program::Pgbench,
             cpus: "0".parse().unwrap(),
+            others: CpuSet::default(),
             database: Some("host=/nonexistent dbname=none".to_owned()),
             _cluster: None,
         };
