@@ -63,11 +63,21 @@ impl Figure {
     /// The mean over the passes of a quantile of each, in microseconds; `None` where none has the
     /// values that it takes to show ([`shows_quantile`]: 299 for p99, 2,995 for p99.9).
     pub fn quantile_us(passes: &[Option<&Histogram>], q: f64, draws: &Draws) -> Option<Figure> {
-        let of = |latency: &Option<&Histogram>| {
-            let latency = latency.filter(|latency| shows_quantile(latency, q))?;
-            Some(latency.quantile(q)?.as_secs_f64() * 1e6)
+        let us = |latency: &Option<&Histogram>| quantile_us(*latency, q);
+        Figure::mean(&passes.iter().map(us).collect::<Vec<_>>(), draws)
+    }
+
+    /// The mean over the passes of the natural logarithm of that quantile.
+    ///
+    /// For ratios: the difference of two of them is the logarithm of the ratio of geometric means.
+    /// One slow phase of the machine makes a pass ten times as late as the others; it weighs as one
+    /// factor there, and decides a difference of means.
+    pub fn log_quantile_us(passes: &[Option<&Histogram>], q: f64, draws: &Draws) -> Option<Figure> {
+        let log = |latency: &Option<&Histogram>| {
+            let us = quantile_us(*latency, q)?;
+            (us > 0.0).then(|| us.ln())
         };
-        Figure::mean(&passes.iter().map(of).collect::<Vec<_>>(), draws)
+        Figure::mean(&passes.iter().map(log).collect::<Vec<_>>(), draws)
     }
 
     /// What follows from several figures of the same draws: of each draw, what `of` makes of theirs.
@@ -124,6 +134,11 @@ impl Figure {
         let variance = squares / known.len() as f64 * n / (n - 1.0);
         Some(t * variance.sqrt())
     }
+}
+
+fn quantile_us(latency: Option<&Histogram>, q: f64) -> Option<f64> {
+    let latency = latency.filter(|latency| shows_quantile(latency, q))?;
+    Some(latency.quantile(q)?.as_secs_f64() * 1e6)
 }
 
 #[cfg(test)]

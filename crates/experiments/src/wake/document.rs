@@ -46,8 +46,12 @@ fn saved(row: &PolicyFinding) -> Option<String> {
         Some(false) => "; not significantly different from as-is",
         None => "; too few passes for an interval",
     };
+    let relative = match row.p99_ratio {
+        Some(ratio) => format!("p99 {} times that as it is, ", estimate(Some(ratio), 2)),
+        None => String::new(),
+    };
     Some(format!(
-        "{}: mean p99 {}, {} us less than as it is, for {burn}{verdict}.",
+        "{}: {relative}mean {}, {} us less, for {burn}{verdict}.",
         row.policy,
         estimate_us(Some(p99)),
         estimate(Some(saved), 1),
@@ -56,10 +60,10 @@ fn saved(row: &PolicyFinding) -> Option<String> {
 
 fn doubts(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
     let mut texts: Vec<String> = found.left_out.clone();
-    if let Some(noise) = found.noise.p99_us {
+    if let Some(noise) = found.noise.p99_ratio {
         texts.push(format!(
-            "Noise floor (A/A): the mean p99 of two equal visits differs by {} us.",
-            estimate(Some(noise), 1)
+            "Noise floor (A/A): the p99 of the second of two equal visits is {} times that of the first.",
+            estimate(Some(noise), 2)
         ));
     }
     let empty = found.wakeups.iter().filter(|row| row.trials == 0).count();

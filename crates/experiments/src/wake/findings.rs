@@ -83,6 +83,8 @@ pub struct PolicyFinding {
     pub p99_us: Option<Estimate>,
     /// The highest p99 of the wake-ups.
     pub highest_p99_us: Option<Estimate>,
+    /// The p99 of the wake-ups by that as it is: the ratio of geometric means. Null as it is.
+    pub p99_ratio: Option<Estimate>,
     /// How much lower the mean p99 is than as it is.
     pub p99_saved_us: Option<Estimate>,
     /// That by what is burned more: microseconds of p99 for each percent. Null unless more is burned
@@ -94,7 +96,7 @@ pub struct PolicyFinding {
     pub clock_loss_pct: Option<Estimate>,
     /// Why there is none; null if there is.
     pub clock_absent: Option<String>,
-    /// Whether the mean p99 is lower than as it is, beyond noise. Null if too few trials show it.
+    /// Whether the p99 is lower than as it is, beyond noise, by its ratio. Null if too few trials show it.
     pub differs: Option<bool>,
     /// Valid trials.
     pub trials: usize,
@@ -119,6 +121,8 @@ pub struct StateFinding {
 /// How far two equal trials are apart (A/A).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct NoiseFinding {
+    /// The p99 of the second visit as it is by that of the first.
+    pub p99_ratio: Option<Estimate>,
     /// By how much the mean p99 of the second visit as it is exceeds that of the first.
     pub p99_us: Option<Estimate>,
     /// The same of the CPU time burned.

@@ -24,6 +24,8 @@ struct Cell<'t> {
     passes: Vec<Option<&'t WakeTrial>>,
     /// p50, p90, p99, p99.9 of the latency in microseconds.
     quantiles: Vec<Option<Figure>>,
+    /// The logarithm of p99 in microseconds.
+    log_p99: Option<Figure>,
 }
 
 impl<'t> Cell<'t> {
@@ -51,6 +53,7 @@ impl<'t> Cell<'t> {
             policy,
             wakes,
             quantiles,
+            log_p99: Figure::log_quantile_us(&latencies, 0.99, draws),
             passes,
         }
     }

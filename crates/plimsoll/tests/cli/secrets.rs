@@ -191,6 +191,9 @@ fn a_run_is_resumed_only_from_a_record_that_nobody_else_can_write() {
     let refused = folder.run(resume);
     refused.says(2, &["can be written by others", "chmod go-w"]);
     assert!(!refused.stderr.contains("resuming runs"), "{refused:#?}");
+    // Before anything in it is looked at: a second open could find another file.
+    let other = folder.run("sweep --resume run.plimsoll");
+    other.says(2, &["can be written by others"]);
     for reader in ["report", "report --format json"] {
         folder.run(format!("{reader} run.plimsoll")).says(0, &[]);
     }

@@ -16,6 +16,8 @@ pub(super) struct Compared {
     clock: Option<Figure>,
     p99_us: Option<Figure>,
     highest_p99_us: Option<Figure>,
+    /// The mean logarithm.
+    log_p99: Option<Figure>,
     trials: usize,
 }
 
@@ -53,6 +55,7 @@ pub(super) fn compared(plan: &WakePlan, cells: &[Cell<'_>], draws: &Draws) -> Ve
             Figure::from(&each?.iter().collect::<Vec<_>>(), average)
         };
         let p99: Vec<&Figure> = own.iter().filter_map(|cell| cell.p99()).collect();
+        let log_p99: Vec<&Figure> = own.iter().filter_map(|c| c.log_p99.as_ref()).collect();
         let mut trials = own.iter().flat_map(|cell| cell.valid());
         Compared {
             policy: *policy,
@@ -64,6 +67,7 @@ pub(super) fn compared(plan: &WakePlan, cells: &[Cell<'_>], draws: &Draws) -> Ve
             highest_p99_us: Figure::from(&p99, |each| {
                 each.iter().copied().fold(f64::NAN, f64::max)
             }),
+            log_p99: Figure::from(&log_p99, average),
             trials: own.iter().map(|cell| cell.valid().count()).sum(),
         }
     };
@@ -98,12 +102,24 @@ pub(super) fn noise(all: &[Compared]) -> NoiseFinding {
     NoiseFinding {
         p99_us: of(|row| row.p99_us.as_ref()),
         burn_pct: of(|row| row.burn_pct.as_ref()),
+        p99_ratio: visits.and_then(|(first, second)| ratio(first, second)),
     }
+}
+
+/// The p99 of the second by that of the first.
+fn ratio(first: &Compared, second: &Compared) -> Option<Estimate> {
+    let ratio = both(
+        first,
+        second,
+        |row| row.log_p99.as_ref(),
+        |a, b| (b - a).exp(),
+    )?;
+    Some(ratio.positive_estimate())
 }
 
 pub(super) fn findings(plan: &WakePlan, all: &[Compared]) -> Vec<PolicyFinding> {
     let as_is = find(all, IdlePolicy::AsIs);
-    let noise = noise(all).p99_us.map(|noise| noise.value.abs());
+    let noise = noise(all).p99_ratio;
     let rows = all.iter().filter(|row| row.policy != IdlePolicy::AsIsAgain);
     rows.map(|row| finding(plan, as_is, noise, row)).collect()
 }
@@ -111,7 +127,7 @@ pub(super) fn findings(plan: &WakePlan, all: &[Compared]) -> Vec<PolicyFinding> 
 fn finding(
     plan: &WakePlan,
     as_is: Option<&Compared>,
-    noise: Option<f64>,
+    noise: Option<Estimate>,
     row: &Compared,
 ) -> PolicyFinding {
     let as_is = as_is.filter(|as_is| as_is.policy != row.policy);
@@ -129,9 +145,10 @@ fn finding(
     let estimate = |figure: &Option<Figure>| figure.as_ref().map(Figure::estimate);
     let positive = |figure: &Option<Figure>| figure.as_ref().map(Figure::positive_estimate);
     let saved_us = estimate(&saved);
-    let differs = saved_us.and_then(|saved| {
-        let low = saved.low?;
-        Some(low > 0.0 && saved.value > noise.unwrap_or(0.0))
+    let p99_ratio = as_is.and_then(|as_is| ratio(as_is, row));
+    let differs = p99_ratio.and_then(|ratio| {
+        let noise = noise.map_or(1.0, |noise| noise.value.min(1.0 / noise.value));
+        Some(ratio.high? < 1.0 && ratio.value < noise)
     });
     let has_window = row.trials > 0;
     PolicyFinding {
@@ -148,6 +165,7 @@ fn finding(
         }),
         p99_us: positive(&row.p99_us),
         highest_p99_us: positive(&row.highest_p99_us),
+        p99_ratio,
         p99_saved_us: saved_us,
         p99_us_per_burn_pct: price(saved.as_ref(), burn.as_ref()),
         p99_us_per_watt: price(saved.as_ref(), power.as_ref()),

@@ -34,13 +34,13 @@ pub(super) fn recommended(plan: &WakePlan, policies: &[PolicyFinding]) -> Recomm
     if plan.budget.is_some() || plan.latency.is_some() {
         return within_limits(plan, policies);
     }
-    let lowest = differing().filter_map(|row| Some(row.p99_us?.value));
+    let lowest = differing().filter_map(relative_p99);
     let Some(lowest) = lowest.min_by(f64::total_cmp) else {
         let why =
             "No policy lowers the p99 of wake-ups beyond noise: leave the idle states as they are.";
         return none(Because::NoneDiffers, why);
     };
-    let as_good = differing().filter(|row| row.p99_us.is_some_and(|p| p.value <= AS_GOOD * lowest));
+    let as_good = differing().filter(|row| is_as_good(row, lowest));
     match least_burn(as_good) {
         Some(row) => RecommendedPolicy {
             policy: Some(row.policy),
@@ -117,7 +117,19 @@ fn lowest_p99<'a>(rows: impl Iterator<Item = &'a PolicyFinding>) -> Option<&'a P
     let rows: Vec<&PolicyFinding> = rows
         .filter(|row| row.policy.is_as_is() || row.differs == Some(true))
         .collect();
-    let p99 = |row: &PolicyFinding| row.p99_us.map_or(f64::INFINITY, |p| p.value);
-    let lowest = rows.iter().map(|row| p99(row)).min_by(f64::total_cmp)?;
-    least_burn(rows.into_iter().filter(|row| p99(row) <= AS_GOOD * lowest))
+    let each = rows.iter().filter_map(|row| relative_p99(row));
+    let lowest = each.min_by(f64::total_cmp)?;
+    least_burn(rows.into_iter().filter(|row| is_as_good(row, lowest)))
+}
+
+/// By that as it is.
+fn relative_p99(row: &PolicyFinding) -> Option<f64> {
+    match row.policy.is_as_is() {
+        true => Some(1.0),
+        false => Some(row.p99_ratio?.value),
+    }
+}
+
+fn is_as_good(row: &PolicyFinding, lowest: f64) -> bool {
+    relative_p99(row).is_some_and(|ratio| ratio <= AS_GOOD * lowest)
 }
