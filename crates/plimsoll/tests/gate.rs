@@ -16,7 +16,7 @@ use std::fs;
 use std::process::{Child, Command};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// One gate a machine.
+/// One gate a user.
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Works on every machine and for every user: no driver and no file is needed.
@@ -74,6 +74,7 @@ fn mistakes_are_one_sentence_and_exit_with_2() {
         ("--latency poll --pid 1 --budget 0%", "above 0%"),
         ("--latency poll --pool 9999 -- true", "--pool 9999"),
         ("--latency poll --pid 1 -- true", "cannot be used with"),
+        ("--latency poll --pid 0", "--pid <PID>"),
     ] {
         let ended = gate(&folder, args);
         ended.says(2, &[words]);

@@ -38,7 +38,7 @@ New inputs, logs, and inputs that crash are in target/fuzz.
 Exit status: that of the tests; 1 if a task failed, 2 if it cannot be started.
 ";
 
-const TIME_LIMIT: Duration = Duration::from_secs(300);
+const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task {

@@ -17,7 +17,8 @@ fn library() -> &'static Path {
         let target = program.ancestors().nth(2).unwrap();
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let built = Command::new(cargo)
-            .args(["build", "--locked", "--package", "plimsoll-plugin"])
+            // All of the workspace, so that dependencies are those that are built already.
+            .args(["build", "--locked", "--workspace"])
             .args(["--example", "broken_schedulers", "--target-dir"])
             .arg(target)
             .current_dir(env!("CARGO_MANIFEST_DIR"))

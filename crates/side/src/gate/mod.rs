@@ -96,11 +96,6 @@ impl Gating {
         request: GateRequest<'_>,
         means: IdleMeans,
     ) -> Result<Gating, SideError> {
-        let only = match journals.only_one("gate")? {
-            Asked::Granted(only) => only,
-            Asked::TakenBy(owner) => return Err(SideError::OtherGate { owner }),
-        };
-        let log = request.log.map(Log::open).transpose()?;
         let mut follower = Follower::new(request.follow);
         let mut reader = TaskCpuReader::new(root);
         let pids = follower.pids(root).map_err(SideError::Follow)?;
@@ -108,6 +103,11 @@ impl Gating {
         if reader.is_empty() {
             return Err(follower.nobody());
         }
+        let only = match journals.only_one("gate")? {
+            Asked::Granted(only) => only,
+            Asked::TakenBy(owner) => return Err(SideError::OtherGate { owner }),
+        };
+        let log = request.log.map(Log::open).transpose()?;
         let journal = journals.open(root)?;
         let now = Instant::now();
         let mut gating = Gating {
