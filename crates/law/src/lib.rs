@@ -50,6 +50,7 @@ mod law;
 mod log;
 mod plimsoll;
 mod reason;
+mod replay;
 mod resctl;
 mod sample;
 #[cfg(test)]
@@ -57,14 +58,15 @@ mod testing;
 mod view;
 
 pub use awake::{
-    AwakeDecision, AwakeDifference, AwakeEntry, AwakeSample, AwakeState, Change, CoreState,
-    HoldRule, IdleLimit, KeepAwake, Price, StateLatency, TaskCpus, Why, replay_awake, snap,
+    AwakeDecision, AwakeEntry, AwakeSample, AwakeState, Change, CoreState, HoldRule, IdleLimit,
+    KeepAwake, Price, StateLatency, TaskCpus, Why, replay_awake, snap,
 };
 pub use headroom::{Headroom, HeadroomError};
 pub use koordinator::{Koordinator, KoordinatorState};
 pub use law::{Action, Decision, Law, State};
-pub use log::{Difference, Entry, replay};
+pub use log::{Entry, replay};
 pub use plimsoll::{Mode, ParameterError, Parameters, Plimsoll, PlimsollState};
 pub use reason::{Missing, Reason};
+pub use replay::Difference;
 pub use resctl::{ResctlDemo, ResctlState};
 pub use sample::{Guard, Reading, Sample};

@@ -9,10 +9,12 @@
 #[cfg(test)]
 mod tests;
 
+use crate::replay::{Difference, Logged, Step, replay_as};
 use crate::{Action, Decision, Law, Reason, Sample, State};
 use plimsoll_model::safe_json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "entry", rename_all = "snake_case")]
@@ -44,30 +46,35 @@ impl Entry {
     }
 }
 
-/// The first difference between a log and its replay, or why it cannot be
-/// replayed.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Difference {
-    #[error("line {line} of the log is not an entry ({why}); the decisions before it are the same")]
-    Unreadable {
-        /// Counted from 1.
-        line: usize,
-        why: String,
-    },
-    #[error(
-        "line {line} of the log is a decision, but no line before it states the law; give the complete log"
-    )]
-    NoLaw { line: usize },
-    #[error(
-        "line {line} of the log, at {:.3} s, says '{} because {}', but this version decides '{} because {}'",
-        .sample.at.as_secs_f64(), .logged.0, .logged.1, .replayed.0, .replayed.1
-    )]
-    Decides {
-        line: usize,
-        sample: Box<Sample>,
-        logged: Box<(Action, Reason)>,
-        replayed: Box<(Action, Reason)>,
-    },
+impl Logged for Entry {
+    type Current = (Law, State);
+    type Sample = Sample;
+    type Decided = (Action, Reason);
+
+    fn read(self) -> Step<Entry> {
+        match self {
+            Entry::Begin { law, state } => Step::Begin((law, state)),
+            Entry::Decision {
+                sample,
+                action,
+                reason,
+            } => Step::Decision(sample, (action, reason)),
+        }
+    }
+
+    fn decide((law, state): &mut (Law, State), sample: &Sample) -> (Action, Reason) {
+        let again = law.decide(state, sample);
+        *state = again.state;
+        (again.action, again.reason)
+    }
+
+    fn at(sample: &Sample) -> Duration {
+        sample.at
+    }
+
+    fn shown((action, reason): &(Action, Reason)) -> String {
+        format!("{action} because {reason}")
+    }
 }
 
 /// Replays the decisions of a log and returns their number. Empty lines are
@@ -84,38 +91,5 @@ pub enum Difference {
 /// assert!(matches!(replay(["half a li"]), Err(Difference::Unreadable { line: 1, .. })));
 /// ```
 pub fn replay(lines: impl IntoIterator<Item: AsRef<str>>) -> Result<usize, Difference> {
-    let mut current: Option<(Law, State)> = None;
-    let mut decisions = 0;
-    for (i, text) in lines.into_iter().enumerate() {
-        let (line, text) = (i + 1, text.as_ref());
-        if text.trim().is_empty() {
-            continue;
-        }
-        let entry = serde_json::from_str(text).map_err(|e| Difference::Unreadable {
-            line,
-            why: e.to_string(),
-        })?;
-        match entry {
-            Entry::Begin { law, state } => current = Some((law, state)),
-            Entry::Decision {
-                sample,
-                action,
-                reason,
-            } => {
-                let (law, state) = current.as_mut().ok_or(Difference::NoLaw { line })?;
-                let again = law.decide(state, &sample);
-                if (again.action, &again.reason) != (action, &reason) {
-                    return Err(Difference::Decides {
-                        line,
-                        sample: Box::new(sample),
-                        logged: Box::new((action, reason)),
-                        replayed: Box::new((again.action, again.reason)),
-                    });
-                }
-                *state = again.state;
-                decisions += 1;
-            }
-        }
-    }
-    Ok(decisions)
+    replay_as::<Entry>(lines)
 }

@@ -76,7 +76,12 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
     );
     let summary = gating.finish(&mut notify);
     let code = ended.map_err(|error| end_child(&mut child, error))?;
-    notify(Notice::Note(summary?.to_string()));
+    let mut summary = summary?;
+    if args.prove {
+        // The probe's threads are of this process, too.
+        summary.own = None;
+    }
+    notify(Notice::Note(summary.to_string()));
     for line in prove.iter().flat_map(Prove::findings) {
         notify(Notice::Note(line));
     }

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::Args;
-use plimsoll_law::{AwakeDifference, AwakeEntry, Difference, replay, replay_awake};
+use plimsoll_law::{AwakeEntry, Difference, replay, replay_awake};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -53,16 +53,13 @@ pub(crate) fn run(args: &ReplayArgs, output: &Output) -> Result<(), Failure> {
 /// Replays a log of `side` or of `gate`, as its first line tells.
 fn replay_either(lines: impl Iterator<Item = String>, shown: &str) -> Result<usize, Failure> {
     let mut lines = lines.peekable();
-    let unreadable = |why: String| Failure::Mistake(format!("{shown}: {why}"));
-    if lines.peek().is_some_and(|first| AwakeEntry::begins(first)) {
-        return replay_awake(lines).map_err(|difference| match difference {
-            AwakeDifference::Decides { .. } => Failure::Run(difference.to_string()),
-            other => unreadable(other.to_string()),
-        });
-    }
-    replay(lines).map_err(|difference| match difference {
+    let replayed = match lines.peek().is_some_and(|first| AwakeEntry::begins(first)) {
+        true => replay_awake(lines),
+        false => replay(lines),
+    };
+    replayed.map_err(|difference| match difference {
         Difference::Decides { .. } => Failure::Run(difference.to_string()),
-        other => unreadable(other.to_string()),
+        other => Failure::Mistake(format!("{shown}: {other}")),
     })
 }
 

@@ -91,6 +91,17 @@ pub struct Column {
 }
 
 impl Column {
+    /// A column of text, of each row what `of` makes of it.
+    pub fn words<T>(
+        name: &'static str,
+        unit: &'static str,
+        rank: u8,
+        rows: &[T],
+        of: impl Fn(&T) -> String,
+    ) -> Column {
+        Column::new(name, unit, rank, rows.iter().map(of))
+    }
+
     pub fn new<C: Into<Cell>>(
         name: &'static str,
         unit: &'static str,

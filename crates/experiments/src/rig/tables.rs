@@ -109,23 +109,12 @@ const RULES: Explained = (
     ],
 );
 
-/// A column of text.
-fn words<T>(
-    name: &'static str,
-    unit: &'static str,
-    rank: u8,
-    rows: &[T],
-    of: impl Fn(&T) -> String,
-) -> Column {
-    Column::new(name, unit, rank, rows.iter().map(of))
-}
-
 fn peaks(rows: &[PeakFinding]) -> Vec<Column> {
     let concurrency = rows.iter().map(|r| r.average_concurrency);
     let inflation = rows.iter().map(|r| r.job_inflation_ratio);
     vec![
-        words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
-        words("grain", "us", 0, rows, |r| r.grain_us.to_string()),
+        Column::words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
+        Column::words("grain", "us", 0, rows, |r| r.grain_us.to_string()),
         Column::estimates_of("concurrency", "", (0, 3), concurrency),
         Column::estimates_of(
             "gradient",
@@ -141,14 +130,14 @@ fn peaks(rows: &[PeakFinding]) -> Vec<Column> {
             rows.iter().map(|r| r.efficiency_ratio),
         ),
         Column::estimates_of("inflation", "", (4, 3), inflation),
-        words("trials", "", 5, rows, |r| r.trials.to_string()),
+        Column::words("trials", "", 5, rows, |r| r.trials.to_string()),
     ]
 }
 
 fn grains(rows: &[GrainFinding]) -> Vec<Column> {
     vec![
-        words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
-        words("dependencies", "", 0, rows, |r| r.dependencies.to_string()),
+        Column::words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
+        Column::words("dependencies", "", 0, rows, |r| r.dependencies.to_string()),
         Column::estimates_of("METG(50 %)", "us", (0, 2), rows.iter().map(|r| r.metg50_us)),
         Column::estimates_of("METG(95 %)", "us", (1, 1), rows.iter().map(|r| r.metg95_us)),
         Column::estimates_of(
@@ -157,19 +146,19 @@ fn grains(rows: &[GrainFinding]) -> Vec<Column> {
             (2, 0),
             rows.iter().map(|r| r.floor_ns_per_job),
         ),
-        words("trials", "", 3, rows, |r| r.trials.to_string()),
+        Column::words("trials", "", 3, rows, |r| r.trials.to_string()),
     ]
 }
 
 fn breaking(rows: &[BreakFinding]) -> Vec<Column> {
     let shares = rows.iter().map(|r| r.share_of_feasible_bound);
     vec![
-        words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
-        words("approached", "", 0, rows, |r| r.direction.to_string()),
+        Column::words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
+        Column::words("approached", "", 0, rows, |r| r.direction.to_string()),
         Column::estimates_of("stress", "", (0, 3), rows.iter().map(|r| r.stress)),
         Column::estimates_of("of the bound", "", (1, 3), shares),
-        words("runs", "", 2, rows, |r| r.runs.to_string()),
-        words("took", "s", 3, rows, |r| format!("{:.1}", r.took_s)),
+        Column::words("runs", "", 2, rows, |r| r.runs.to_string()),
+        Column::words("took", "s", 3, rows, |r| format!("{:.1}", r.took_s)),
     ]
 }
 
@@ -180,21 +169,21 @@ fn steady(rows: &[SteadyFinding], idle: &[IdleFinding]) -> Vec<Column> {
         None => "-".to_owned(),
     };
     vec![
-        words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
+        Column::words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
         Column::estimates_of("concurrency", "", (0, 3), concurrency),
         Column::estimates_of("drift", "", (0, 3), rows.iter().map(|r| r.drift_ratio)),
-        words("memory grew", "KiB", 1, rows, grew),
+        Column::words("memory grew", "KiB", 1, rows, grew),
         Column::estimates_of("idle CPU", "CPUs", (0, 5), idle.iter().map(|r| r.cpu_ratio)),
     ]
 }
 
 fn accounts(rows: &[AccountFinding]) -> Vec<Column> {
     let share = |name, of: fn(&AccountFinding) -> f64| {
-        words(name, "%", 0, rows, |row| format!("{:.1}", 100.0 * of(row)))
+        Column::words(name, "%", 0, rows, |row| format!("{:.1}", 100.0 * of(row)))
     };
     vec![
-        words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
-        words("part", "", 0, rows, |r| r.part.name().to_owned()),
+        Column::words("scheduler", "", 0, rows, |r| r.scheduler.clone()),
+        Column::words("part", "", 0, rows, |r| r.part.name().to_owned()),
         share("work", |r| r.work_share),
         share("dispatch", |r| r.dispatch_share),
         share("steal", |r| r.steal_share),
@@ -211,14 +200,14 @@ fn rules(graphs: &[GraphFinding]) -> Vec<Column> {
     let rows: Vec<_> = rows.collect();
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
     vec![
-        words("graph", "", 0, &rows, |(name, _)| (*name).clone()),
-        words("rule", "", 0, &rows, |(_, r)| r.rule.clone()),
-        words("configured", "%", 0, &rows, |(_, r)| {
+        Column::words("graph", "", 0, &rows, |(name, _)| (*name).clone()),
+        Column::words("rule", "", 0, &rows, |(_, r)| r.rule.clone()),
+        Column::words("configured", "%", 0, &rows, |(_, r)| {
             percent(r.configured_share)
         }),
-        words("realised", "%", 0, &rows, |(_, r)| {
+        Column::words("realised", "%", 0, &rows, |(_, r)| {
             percent(r.realised_share)
         }),
-        words("draws", "", 1, &rows, |(_, r)| r.draws.to_string()),
+        Column::words("draws", "", 1, &rows, |(_, r)| r.draws.to_string()),
     ]
 }

@@ -178,6 +178,13 @@ fn arrivals(text: &str) -> Result<Arrivals, String> {
     }
 }
 
+/// Each once.
+fn ascending<T: Ord>(mut list: Vec<T>) -> Vec<T> {
+    list.sort_unstable();
+    list.dedup();
+    list
+}
+
 impl WakeArgs {
     /// The gaps, ascending.
     pub(super) fn all_gaps(&self) -> Vec<Duration> {
@@ -186,10 +193,7 @@ impl WakeArgs {
             true => us(&[100, 1_000, 5_000]),
             false => us(&[10, 100, 1_000, 10_000]),
         };
-        let mut gaps = self.gaps.clone().unwrap_or_else(usual);
-        gaps.sort_unstable();
-        gaps.dedup();
-        gaps
+        ascending(self.gaps.clone().unwrap_or_else(usual))
     }
 
     pub(super) fn all_waits(&self) -> Vec<Wait> {
@@ -197,10 +201,7 @@ impl WakeArgs {
             true => vec![Wait::Futex],
             false => Wait::ALL.to_vec(),
         };
-        let mut waits = self.waits.clone().unwrap_or_else(usual);
-        waits.sort_unstable();
-        waits.dedup();
-        waits
+        ascending(self.waits.clone().unwrap_or_else(usual))
     }
 
     pub(super) fn all_arrivals(&self) -> Vec<Arrivals> {

@@ -17,17 +17,6 @@ pub(super) fn add(out: &mut Document<'_>, found: &WakeFindings) {
     }
 }
 
-/// A column of text.
-fn words<T>(
-    name: &'static str,
-    unit: &'static str,
-    rank: u8,
-    rows: &[T],
-    of: impl Fn(&T) -> String,
-) -> Column {
-    Column::new(name, unit, rank, rows.iter().map(of))
-}
-
 fn wakeups(rows: &[WakeupFinding]) -> Vec<Column> {
     let times = |name, rank, of: fn(&WakeupFinding) -> Option<Estimate>| {
         Column::times_us(name, rank, rows.iter().map(of))
@@ -37,11 +26,11 @@ fn wakeups(rows: &[WakeupFinding]) -> Vec<Column> {
         None => "-".to_owned(),
     };
     vec![
-        words("policy", "", 0, rows, |r| r.policy.to_string()),
-        words("wait", "", 0, rows, |r| r.wait.to_string()),
-        words("waker", "", 0, rows, |r| r.placement.to_string()),
-        words("gap", "us", 0, rows, |r| r.gap_us.to_string()),
-        words("arrivals", "", 0, rows, |r| match r.arrivals {
+        Column::words("policy", "", 0, rows, |r| r.policy.to_string()),
+        Column::words("wait", "", 0, rows, |r| r.wait.to_string()),
+        Column::words("waker", "", 0, rows, |r| r.placement.to_string()),
+        Column::words("gap", "us", 0, rows, |r| r.gap_us.to_string()),
+        Column::words("arrivals", "", 0, rows, |r| match r.arrivals {
             Arrivals::Constant => "constant".to_owned(),
             Arrivals::Poisson => "Poisson".to_owned(),
         }),
@@ -50,8 +39,8 @@ fn wakeups(rows: &[WakeupFinding]) -> Vec<Column> {
         times("p99", 0, |r| r.latency_us.p99),
         times("p99.9", 2, |r| r.latency_us.p999),
         times("max", 4, |r| r.latency_us.max),
-        words("asleep", "%", 5, rows, asleep),
-        words("trials", "", 1, rows, |r| r.trials.to_string()),
+        Column::words("asleep", "%", 5, rows, asleep),
+        Column::words("trials", "", 1, rows, |r| r.trials.to_string()),
     ]
 }
 
@@ -60,7 +49,7 @@ fn policies(rows: &[PolicyFinding]) -> Vec<Column> {
         Column::estimates_of(name, unit, (rank, 1), rows.iter().map(of))
     };
     vec![
-        words("policy", "", 0, rows, |r| r.policy.to_string()),
+        Column::words("policy", "", 0, rows, |r| r.policy.to_string()),
         of("burn", "%", 0, |r| r.burn_pct),
         of("extra", "%", 1, |r| r.extra_burn_pct),
         of("power", "W", 2, |r| r.power_w),
@@ -71,7 +60,7 @@ fn policies(rows: &[PolicyFinding]) -> Vec<Column> {
         of("per burn", "us/%", 0, |r| r.p99_us_per_burn_pct),
         of("per watt", "us/W", 2, |r| r.p99_us_per_watt),
         of("clock lost", "%", 2, |r| r.clock_loss_pct),
-        words("trials", "", 5, rows, |r| r.trials.to_string()),
+        Column::words("trials", "", 5, rows, |r| r.trials.to_string()),
     ]
 }
 
@@ -87,12 +76,14 @@ fn programs(rows: &[ProgramFinding]) -> Vec<Column> {
         Some(Program::Pgbench) => &[("average", "ms"), ("stddev", "ms")],
         _ => &[("p50", "us"), ("p90", "us"), ("p99", "us"), ("max", "us")],
     };
-    let mut columns = vec![words("policy", "", 0, rows, |r| r.policy.to_string())];
+    let mut columns = vec![Column::words("policy", "", 0, rows, |r| {
+        r.policy.to_string()
+    })];
     columns.extend(names.iter().copied().map(figure));
     columns.extend([
         Column::estimates_of("burn", "%", (0, 1), rows.iter().map(|r| r.burn_pct)),
         Column::estimates_of("power", "W", (1, 1), rows.iter().map(|r| r.power_w)),
-        words("trials", "", 2, rows, |r| r.trials.to_string()),
+        Column::words("trials", "", 2, rows, |r| r.trials.to_string()),
     ]);
     columns
 }
@@ -100,11 +91,11 @@ fn programs(rows: &[ProgramFinding]) -> Vec<Column> {
 fn states(rows: &[StateFinding]) -> Vec<Column> {
     let measured = rows.iter().map(|r| r.measured_exit_us);
     vec![
-        words("idle state", "", 0, rows, |r| r.name.clone()),
-        words("advertised", "us", 0, rows, |r| {
+        Column::words("idle state", "", 0, rows, |r| r.name.clone()),
+        Column::words("advertised", "us", 0, rows, |r| {
             r.advertised_exit_us.to_string()
         }),
         Column::estimates_of("measured", "us", (0, 1), measured),
-        words("entered", "", 1, rows, |r| r.entered.to_string()),
+        Column::words("entered", "", 1, rows, |r| r.entered.to_string()),
     ]
 }

@@ -2,9 +2,11 @@
 //! ([`crate::replay`]).
 
 use super::{AwakeSample, AwakeState, Change, KeepAwake};
+use crate::replay::{Difference, Logged, Step, replay_as};
 use plimsoll_model::{CpuSet, safe_json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// A line of the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -43,75 +45,47 @@ impl AwakeEntry {
     }
 }
 
-/// The first difference between a log and its replay, or why it cannot be replayed.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum AwakeDifference {
-    #[error("line {line} of the log is not an entry ({why}); the decisions before it are the same")]
-    Unreadable {
-        /// Counted from 1.
-        line: usize,
-        why: String,
-    },
-    #[error(
-        "line {line} of the log is a decision, but no line before it states the law; give the complete log"
-    )]
-    NoLaw { line: usize },
-    #[error(
-        "line {line} of the log, at {:.3} s, holds the CPUs '{}' because [{}], but this version holds '{}' because [{}]",
-        .sample.at.as_secs_f64(), .logged.0, sentences(&.logged.1), .replayed.0, sentences(&.replayed.1)
-    )]
-    Decides {
-        line: usize,
-        sample: Box<AwakeSample>,
-        logged: Box<(CpuSet, Vec<Change>)>,
-        replayed: Box<(CpuSet, Vec<Change>)>,
-    },
-}
+impl Logged for AwakeEntry {
+    type Current = (KeepAwake, AwakeState);
+    type Sample = AwakeSample;
+    type Decided = (CpuSet, Vec<Change>);
 
-fn sentences(changes: &[Change]) -> String {
-    let all: Vec<String> = changes.iter().map(ToString::to_string).collect();
-    all.join("; ")
-}
-
-/// Replays the decisions of a log and returns their number. Empty lines are skipped.
-///
-/// # Errors
-/// [`AwakeDifference`] for the first line that cannot be parsed or is decided
-/// differently.
-pub fn replay_awake(lines: impl IntoIterator<Item: AsRef<str>>) -> Result<usize, AwakeDifference> {
-    let mut current: Option<(KeepAwake, AwakeState)> = None;
-    let mut decisions = 0;
-    for (i, text) in lines.into_iter().enumerate() {
-        let (line, text) = (i + 1, text.as_ref());
-        if text.trim().is_empty() {
-            continue;
-        }
-        let entry = serde_json::from_str(text).map_err(|e| AwakeDifference::Unreadable {
-            line,
-            why: e.to_string(),
-        })?;
-        match entry {
-            AwakeEntry::AwakeBegin { law, state } => current = Some((law, state)),
+    fn read(self) -> Step<AwakeEntry> {
+        match self {
+            AwakeEntry::AwakeBegin { law, state } => Step::Begin((law, state)),
             AwakeEntry::AwakeDecision {
                 sample,
                 hold,
                 changes,
                 ..
-            } => {
-                let (law, state) = current.as_mut().ok_or(AwakeDifference::NoLaw { line })?;
-                let again = law.decide(state, &sample);
-                if (&again.hold, &again.changes) != (&hold, &changes) {
-                    return Err(AwakeDifference::Decides {
-                        line,
-                        sample: Box::new(sample),
-                        logged: Box::new((hold, changes)),
-                        replayed: Box::new((again.hold, again.changes)),
-                    });
-                }
-                *state = again.state;
-                decisions += 1;
-            }
+            } => Step::Decision(sample, (hold, changes)),
         }
     }
-    Ok(decisions)
+
+    fn decide(
+        (law, state): &mut (KeepAwake, AwakeState),
+        sample: &AwakeSample,
+    ) -> (CpuSet, Vec<Change>) {
+        let again = law.decide(state, sample);
+        *state = again.state;
+        (again.hold, again.changes)
+    }
+
+    fn at(sample: &AwakeSample) -> Duration {
+        sample.at
+    }
+
+    fn shown((hold, changes): &(CpuSet, Vec<Change>)) -> String {
+        let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+        format!("holds the CPUs '{hold}' because [{}]", changes.join("; "))
+    }
+}
+
+/// Replays the decisions of a log and returns their number. Empty lines are skipped.
+///
+/// # Errors
+/// [`Difference`] for the first line that cannot be parsed or is decided
+/// differently.
+pub fn replay_awake(lines: impl IntoIterator<Item: AsRef<str>>) -> Result<usize, Difference> {
+    replay_as::<AwakeEntry>(lines)
 }

@@ -34,7 +34,7 @@ mod sample;
 pub use self::core::CoreState;
 pub use boundary::{IdleLimit, StateLatency, snap};
 pub use decide::{AwakeDecision, AwakeState};
-pub use log::{AwakeDifference, AwakeEntry, replay_awake};
+pub use log::{AwakeEntry, replay_awake};
 pub use reason::{Change, Why};
 pub use sample::{AwakeSample, TaskCpus};
 

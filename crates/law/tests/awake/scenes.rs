@@ -2,7 +2,7 @@
 
 use crate::arrivals::{PERIOD, law};
 use crate::rig::{Counted, Rig, Task};
-use plimsoll_law::{AwakeDifference, HoldRule, KeepAwake, Why, replay_awake};
+use plimsoll_law::{Difference, HoldRule, KeepAwake, Why, replay_awake};
 use plimsoll_model::{CpuId, CpuSet, Share};
 use std::time::Duration;
 
@@ -221,14 +221,11 @@ fn changed_log_is_found() {
     lines[3] = lines[3].replace("\"hold\":\"1\"", "\"hold\":\"0\"");
     let found = replay_awake(lines.iter().map(String::as_str)).unwrap_err();
     assert!(
-        matches!(found, AwakeDifference::Decides { line: 4, .. }),
+        matches!(found, Difference::Decides { line: 4, .. }),
         "{found}"
     );
     let found = replay_awake(lines[1..].iter().map(String::as_str));
-    assert_eq!(found, Err(AwakeDifference::NoLaw { line: 1 }));
+    assert_eq!(found, Err(Difference::NoLaw { line: 1 }));
     let found = replay_awake(["{"]);
-    assert!(matches!(
-        found,
-        Err(AwakeDifference::Unreadable { line: 1, .. })
-    ));
+    assert!(matches!(found, Err(Difference::Unreadable { line: 1, .. })));
 }

@@ -113,18 +113,27 @@ impl Prove {
             let (Some(gate), Some(as_is)) = (figure(0), figure(1)) else {
                 continue;
             };
-            let less = Figure::from(&[&as_is, &gate], |v| v[0] - v[1]);
-            let less = less.map(|less| {
-                let less = less.estimate();
-                let shows = less.interval().is_some() && !less.holds(0.0);
-                let verdict = if shows { "" } else { ", inconclusive" };
-                format!("; less by {}{verdict}", text(&less))
+            // Of geometric means: one slow window must not decide.
+            let log = |which| Figure::log_quantile_us(&arm(which), q, &draws);
+            let ratio = log(0).zip(log(1)).and_then(|(gate, as_is)| {
+                let ratio = Figure::from(&[&gate, &as_is], |v| (v[0] - v[1]).exp())?;
+                let ratio = ratio.positive_estimate();
+                let (low, high) = ratio.interval()?;
+                let verdict = if ratio.holds(1.0) {
+                    ", inconclusive"
+                } else {
+                    ""
+                };
+                let value = ratio.value;
+                Some(format!(
+                    "; {value:.2} ({low:.2} to {high:.2}) times{verdict}"
+                ))
             });
             lines.push(format!(
                 "{name} of a wake-up: {} with the gate, {} without{}",
                 text(&gate.positive_estimate()),
                 text(&as_is.positive_estimate()),
-                less.unwrap_or_default()
+                ratio.unwrap_or_default()
             ));
         }
         match (lines.is_empty(), self.cpu) {
@@ -174,7 +183,8 @@ mod tests {
         prove.passes[4] = [window(999), None];
         prove.cpu = Some(1);
         let lines = prove.findings();
-        assert!(lines[0].contains("less by 20.0 us"), "{lines:?}");
+        // Of the geometric means 11.4 and 31.5.
+        assert!(lines[0].contains("; 0.36 ("), "{lines:?}");
         assert!(lines[2].contains("4 passes"), "{lines:?}");
     }
 }

@@ -73,7 +73,7 @@ impl Probe {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// The latencies from the intended time of each wake-up; `None` if stopped early.
+    /// The latencies from the call that wakes; `None` if stopped early.
     ///
     /// # Errors
     /// If a thread failed.

@@ -81,14 +81,16 @@ impl fmt::Display for GateSummary {
         let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
         write!(
             f,
-            "held CPUs for {} of CPU time in {}, with {} changes; burn at most {}; a task on a \
-             new CPU was seen within {}",
+            "held CPUs for {} of CPU time in {}, with {} changes; burn at most {}",
             seconds(self.held.0),
             seconds(self.elapsed),
             self.changes,
             seconds(self.burn.0),
-            human_duration(self.longest_period)
         )?;
+        if !self.longest_period.is_zero() {
+            let longest = human_duration(self.longest_period);
+            write!(f, "; a task on a new CPU was seen within {longest}")?;
+        }
         match self.own {
             // Shorter ones are mostly start and end.
             Some(own) if self.elapsed >= Duration::from_secs(5) => {
