@@ -1,8 +1,12 @@
 //! A record that somebody else made.
 
-use plimsoll_model::{
-    CopiesOutcome, CopiesPlan, CopiesSetting, Plan, Setting, YieldOutcome, YieldPlan, YieldSetting,
-};
+use plimsoll_experiments::Experiment;
+use plimsoll_experiments::copies::CopiesOfCommand;
+use plimsoll_experiments::lateness::WakeUps;
+use plimsoll_experiments::rig::Rig;
+use plimsoll_experiments::sweep::Sweep;
+use plimsoll_experiments::wake::Wake;
+use plimsoll_experiments::yields::Yield;
 use plimsoll_record::{Record, RecordError};
 use std::fs;
 use std::path::Path;
@@ -29,20 +33,17 @@ pub(crate) fn record(input: &[u8]) {
 fn read(path: &Path) -> Result<(), RecordError> {
     let record = Record::open(path)?;
     match record.experiment() {
-        "copies" => {
-            record.plan::<CopiesPlan>()?;
-            let mut trials = record.trials::<CopiesSetting, CopiesOutcome>()?;
-            trials.try_for_each(|trial| trial.map(drop))
-        }
-        "yield" => {
-            record.plan::<YieldPlan>()?;
-            let mut trials = record.trials::<YieldSetting, YieldOutcome>()?;
-            trials.try_for_each(|trial| trial.map(drop))
-        }
-        _ => {
-            record.plan::<Plan>()?;
-            let mut trials = record.trials::<Setting, ()>()?;
-            trials.try_for_each(|trial| trial.map(drop))
-        }
+        CopiesOfCommand::NAME => read_as::<CopiesOfCommand>(&record),
+        Yield::NAME => read_as::<Yield>(&record),
+        WakeUps::NAME => read_as::<WakeUps>(&record),
+        Rig::NAME => read_as::<Rig>(&record),
+        Wake::NAME => read_as::<Wake>(&record),
+        _ => read_as::<Sweep>(&record),
     }
+}
+
+fn read_as<E: Experiment>(record: &Record) -> Result<(), RecordError> {
+    record.plan::<E::Plan>()?;
+    let mut trials = record.trials::<E::Setting, E::Outcome>()?;
+    trials.try_for_each(|trial| trial.map(drop))
 }

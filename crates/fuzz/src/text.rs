@@ -2,7 +2,7 @@
 
 use plimsoll_experiments::import::{About, Table};
 use plimsoll_host::NodeMetrics;
-use plimsoll_law::replay;
+use plimsoll_law::{replay, replay_awake};
 use plimsoll_load::http::answers;
 use plimsoll_side::{GuardSpec, prometheus_number};
 
@@ -35,8 +35,11 @@ pub(crate) fn guard(input: &[u8]) {
 }
 
 pub(crate) fn log(input: &[u8]) {
-    if let Err(difference) = replay(String::from_utf8_lossy(input).lines()) {
-        drop(difference.to_string());
+    let text = String::from_utf8_lossy(input);
+    for replayed in [replay(text.lines()), replay_awake(text.lines())] {
+        if let Err(difference) = replayed {
+            drop(difference.to_string());
+        }
     }
 }
 
