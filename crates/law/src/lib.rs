@@ -15,7 +15,7 @@
 //!
 //! The crate holds our law ([`Plimsoll`]), two laws to compare it with
 //! ([`ResctlDemo`], [`Koordinator`]), and the log from which decisions are
-//! replayed ([`Entry`], [`replay`]). It must not do I/O, read a clock or use
+//! replayed ([`Entry`], [`replay()`]). It must not do I/O, read a clock or use
 //! random numbers: a decision depends on its arguments only. The crate does not
 //! apply actions (by quota, CPU set, freezer or signals), and no action kills.
 //!

@@ -1,5 +1,5 @@
 //! The log of these decisions and its replay, as for the laws of a sideload
-//! ([`crate::replay`]).
+//! ([`crate::replay()`]).
 
 use super::{AwakeSample, AwakeState, Change, KeepAwake};
 use crate::replay::{Difference, Logged, Step, replay_as};
