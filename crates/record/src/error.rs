@@ -84,7 +84,7 @@ pub enum RecordError {
         doing: &'static str,
     },
     /// Somebody else may have written the commands that a resumed run would run.
-    #[error("{path} {why}, and --resume runs the commands in a record; {way_out}")]
+    #[error("{path} {why}, and --resume runs the commands that it finds there; {way_out}")]
     NotTrusted {
         path: PrintablePath,
         /// Who may have written it.

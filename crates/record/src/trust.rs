@@ -87,6 +87,17 @@ pub(crate) fn check_folders(resolved: &Path, path: &Path) -> Result<(), RecordEr
     Ok(())
 }
 
+/// Refuses a folder that another user can write to, or put another one in place of:
+/// commands are looked up in it.
+///
+/// # Errors
+/// [`RecordError::NotTrusted`], or it cannot be read.
+pub fn check_folder(folder: &Path) -> Result<(), RecordError> {
+    let resolved = fs::canonicalize(folder);
+    let resolved = resolved.map_err(|e| RecordError::from_io(folder, &e, "read"))?;
+    check_folders(&resolved.join("command"), folder)
+}
+
 /// Refuses a library of code that another user may have written or can exchange.
 ///
 /// # Errors

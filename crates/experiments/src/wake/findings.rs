@@ -144,7 +144,7 @@ pub struct RecommendedPolicy {
 pub enum Because {
     /// It burns least of those that keep the budget and the latency that were asked for.
     WithinLimits,
-    /// It burns least of those whose p99 is at most 1.1 times the lowest.
+    /// It burns least of those whose p99, by its interval, may be at most 1.1 times the lowest.
     Knee,
     /// No policy differs from as it is beyond noise.
     NoneDiffers,

@@ -8,8 +8,8 @@ use crate::output::Output;
 use crate::record_file::{self, Maker};
 use plimsoll_experiments::{Experiment, Machine, Prepared};
 use plimsoll_host::Root;
-use plimsoll_model::{Mismatch, Outcome, Requirement, RunEnd, utc_stamp};
-use plimsoll_record::{NewRun, Record};
+use plimsoll_model::{Mismatch, Outcome, Requirement, RunEnd, safe, utc_stamp};
+use plimsoll_record::{NewRun, Record, check_folder};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -138,16 +138,20 @@ fn unfinished<E: Experiment>(path: &Path) -> Result<(Record, E::Plan), Failure> 
 
 /// Elsewhere a command such as `./job.sh` is another one, perhaps of another user.
 fn refuse_other_folder(record: &Record, commands: &[String]) -> Result<(), Failure> {
+    let (Some(folder), false) = (record.folder(), commands.is_empty()) else {
+        return Ok(());
+    };
+    let shown = record.path().display();
     let here = std::env::current_dir().unwrap_or_default();
-    let here = here.to_string_lossy();
-    match record.folder() {
-        Some(folder) if !commands.is_empty() && *folder != *here => Err(Failure::Mistake(format!(
-            "{} was begun in {}, where its commands are looked up, and this is {here}; change to that folder, or start a new run",
-            record.path().display(),
-            folder.display()
-        ))),
-        _ => Ok(()),
+    if folder.to_string_lossy() != here.to_string_lossy() {
+        return Err(Failure::Mistake(format!(
+            "{shown} was begun in {}, where its commands are looked up, and this is {}; change to that folder, or start a new run",
+            folder.display(),
+            safe(&here.to_string_lossy())
+        )));
     }
+    // It has the same name, and may yet be another one.
+    check_folder(&here).map_err(Failure::from)
 }
 
 fn refuse_other_machine(record: &Record, root: &Root) -> Result<(), Failure> {

@@ -207,3 +207,28 @@ fn a_run_is_resumed_only_from_a_record_that_nobody_else_can_write() {
     let commands = [r#"note: resuming runs copies of the command ["touch", "ran"]"#];
     folder.run(resume).says(0, &commands);
 }
+
+#[test]
+fn a_run_is_resumed_only_in_a_folder_that_nobody_else_can_write_to() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("shared")).unwrap();
+    let resumed = |arguments: &str| {
+        let mut command = folder.command(arguments);
+        command.current_dir(folder.path("shared"));
+        Ended::of(command)
+    };
+    let loud = LOUD.join(" ");
+    let run = format!("copies --quick --numbers 1 -o ../run.plimsoll {loud} -- ./job");
+    fs::write(folder.path("shared/job"), "#!/bin/sh\n").unwrap();
+    let open = |name: &str, mode| {
+        fs::set_permissions(folder.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open("shared/job", 0o755);
+    resumed(&run).says(0, &[]);
+    interrupt(&folder);
+    open("shared", 0o777);
+    let words = ["is in a folder that others can write to", "--resume runs"];
+    resumed("copies --resume ../run.plimsoll").says(2, &words);
+    open("shared", 0o755);
+    resumed("copies --resume ../run.plimsoll").says(0, &[]);
+}
