@@ -167,7 +167,14 @@ impl Column {
         self.cells.is_empty()
     }
 
-    pub(crate) fn name(&self) -> &'static str {
+    /// The text of all its cells, if it is the same.
+    pub fn in_common(&self) -> Option<&str> {
+        let (first, others) = self.cells.split_first()?;
+        let is_same = others.iter().all(|cell| cell.text == first.text);
+        is_same.then_some(first.text.as_str())
+    }
+
+    pub fn name(&self) -> &'static str {
         self.name
     }
 

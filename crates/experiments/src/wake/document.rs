@@ -26,7 +26,8 @@ fn answers(out: &mut Document<'_>, found: &WakeFindings) {
         return;
     }
     match (found.recommended.policy, found.recommended.because) {
-        (Some(policy), _) => out.answer(Ink::Green, format!("Recommended: {policy}. {why}")),
+        (Some(policy), _) if policy.is_as_is() => out.answer(Ink::Green, why),
+        (Some(_), _) => out.answer(Ink::Green, format!("Recommended: {why}")),
         (None, Because::Inconclusive) => out.answer(Ink::Red, format!("Inconclusive. {why}")),
         (None, _) => out.answer(Ink::Yellow, why),
     }

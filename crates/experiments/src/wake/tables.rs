@@ -3,17 +3,33 @@
 use super::findings::{PolicyFinding, ProgramFinding, StateFinding, WakeFindings, WakeupFinding};
 use super::program::Program;
 use plimsoll_model::{Arrivals, Estimate};
-use plimsoll_report::{Column, Document, Table};
+use plimsoll_report::{Column, Document, Ink, Role, Table};
 
 pub(super) fn add(out: &mut Document<'_>, found: &WakeFindings) {
     if !found.programs.is_empty() {
         out.table(Table::of(programs(&found.programs)).on_page("programs"));
         return;
     }
-    out.table(Table::of(wakeups(&found.wakeups)).on_page("wakeups"));
+    add_wakeups(out, found);
     out.table(Table::of(policies(&found.policies)).on_page("policies"));
     if !found.states.is_empty() {
         out.table(Table::of(states(&found.states)).on_page("states"));
+    }
+}
+
+/// What all wake-ups have in common is said once, and takes no width.
+fn add_wakeups(out: &mut Document<'_>, found: &WakeFindings) {
+    let columns = wakeups(&found.wakeups);
+    out.spreadsheet(&columns);
+    let is_kind = |column: &Column| ["wait", "waker", "arrivals"].contains(&column.name());
+    let (common, shown): (Vec<Column>, Vec<Column>) = columns
+        .into_iter()
+        .partition(|column| is_kind(column) && column.in_common().is_some());
+    out.table(Table::of(shown).on_page("wakeups"));
+    let common: Vec<&str> = common.iter().filter_map(Column::in_common).collect();
+    if !common.is_empty() {
+        let text = format!("All wake-ups: {}.", common.join(", "));
+        out.say(Role::Note, [Ink::Plain.says(text)]);
     }
 }
 

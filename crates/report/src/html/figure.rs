@@ -129,7 +129,7 @@ pub(crate) fn grid(rows: &[Vec<Cell>]) -> El {
     let (head, body) = rows.split_at(rows.len().min(1));
     let head = head.first().map_or(&[][..], Vec::as_slice);
     let cell = |name: &'static str, i: usize, cell: &Cell| {
-        let el = el(name).class_if("words", i == 0);
+        let el = el(name).class_if(PROSE, i == 0);
         el.with(cell.text.trim())
     };
     let names = head.iter().enumerate().map(|(i, name)| cell("th", i, name));
@@ -151,17 +151,17 @@ pub(crate) fn table(columns: &[Column], rows_are_levels: bool) -> El {
     let count = columns.iter().map(|c| c.cells().len()).max().unwrap_or(0);
     let head = columns.iter().map(|column| {
         let unit = el("small").with(column.unit());
-        let th = el("th")
-            .attr("scope", "col")
-            .class_if("words", is_words(column));
-        th.with(column.name())
+        let class = text_class(column);
+        let th = el("th").attr("scope", "col");
+        th.class_if(class.unwrap_or_default(), class.is_some())
+            .with(column.name())
             .with((!column.unit().is_empty()).then_some(unit))
     });
-    let words: Vec<bool> = columns.iter().map(|c| is_words(c)).collect();
+    let classes: Vec<_> = columns.iter().map(|c| text_class(c)).collect();
     let row = |i: usize| {
-        let cells = columns.iter().zip(&words);
-        let cells = cells.map(|(column, words)| match column.cells().get(i) {
-            Some(cell) => table_cell(cell, *words),
+        let cells = columns.iter().zip(&classes);
+        let cells = cells.map(|(column, class)| match column.cells().get(i) {
+            Some(cell) => table_cell(cell, *class),
             None => el("td"),
         });
         let row = el("tr").with_all(cells);
@@ -172,15 +172,23 @@ pub(crate) fn table(columns: &[Column], rows_are_levels: bool) -> El {
         .with(el("tbody").with_all((0..count).map(row)))
 }
 
-fn table_cell(cell: &Cell, words: bool) -> El {
-    let words = words.then_some("words");
-    let classes: Vec<&str> = cell.ink.class().into_iter().chain(words).collect();
+fn table_cell(cell: &Cell, class: Option<&str>) -> El {
+    let classes: Vec<&str> = cell.ink.class().into_iter().chain(class).collect();
     let td = el("td").class_if(&classes.join(" "), !classes.is_empty());
     td.with(cell.text.as_str())
 }
 
-/// Whether a column holds words and not numbers: they are read from the left.
-fn is_words(column: &Column) -> bool {
+/// Text that may take several lines.
+const PROSE: &str = "prose";
+/// Longer text is prose: as wide as the 14 rem that it has at least.
+const WORDS_AT_MOST: usize = 28;
+
+/// The class of a column that holds text and not numbers: it is read from the left.
+fn text_class(column: &Column) -> Option<&'static str> {
     let letters = |cell: &Cell| cell.text.chars().filter(|c| c.is_alphabetic()).count() > 3;
-    column.cells().iter().any(letters)
+    let is_text = column.estimates().is_empty() && column.cells().iter().any(letters);
+    is_text.then_some(match column.width() > WORDS_AT_MOST {
+        true => PROSE,
+        false => "words",
+    })
 }
