@@ -18,6 +18,21 @@ pub mod sweep;
 pub mod wake;
 pub mod yields;
 
+/// `$of` of each experiment, one line each, in the order of the help.
+#[macro_export]
+macro_rules! each_experiment {
+    ($of:ident) => {
+        [
+            $of::<$crate::sweep::Sweep>(),
+            $of::<$crate::yields::Yield>(),
+            $of::<$crate::copies::CopiesOfCommand>(),
+            $of::<$crate::lateness::WakeUps>(),
+            $of::<$crate::rig::Rig>(),
+            $of::<$crate::wake::Wake>(),
+        ]
+    };
+}
+
 #[cfg(test)]
 extern crate self as plimsoll_experiments;
 #[cfg(test)]

@@ -1,12 +1,6 @@
 //! A record that somebody else made.
 
-use plimsoll_experiments::Experiment;
-use plimsoll_experiments::copies::CopiesOfCommand;
-use plimsoll_experiments::lateness::WakeUps;
-use plimsoll_experiments::rig::Rig;
-use plimsoll_experiments::sweep::Sweep;
-use plimsoll_experiments::wake::Wake;
-use plimsoll_experiments::yields::Yield;
+use plimsoll_experiments::{Experiment, each_experiment};
 use plimsoll_record::{Record, RecordError};
 use std::fs;
 use std::path::Path;
@@ -32,14 +26,17 @@ pub(crate) fn record(input: &[u8]) {
 
 fn read(path: &Path) -> Result<(), RecordError> {
     let record = Record::open(path)?;
-    match record.experiment() {
-        CopiesOfCommand::NAME => read_as::<CopiesOfCommand>(&record),
-        Yield::NAME => read_as::<Yield>(&record),
-        WakeUps::NAME => read_as::<WakeUps>(&record),
-        Rig::NAME => read_as::<Rig>(&record),
-        Wake::NAME => read_as::<Wake>(&record),
-        _ => read_as::<Sweep>(&record),
-    }
+    let readers = each_experiment!(reader);
+    let mut of = readers
+        .iter()
+        .filter(|(name, _)| *name == record.experiment());
+    of.try_for_each(|(_, read)| read(&record))
+}
+
+type Reader = fn(&Record) -> Result<(), RecordError>;
+
+const fn reader<E: Experiment>() -> (&'static str, Reader) {
+    (E::NAME, read_as::<E>)
 }
 
 fn read_as<E: Experiment>(record: &Record) -> Result<(), RecordError> {

@@ -1,4 +1,4 @@
-//! The experiments, one line each.
+//! The experiments of [`plimsoll_experiments::each_experiment`], without their types.
 
 #[cfg(test)]
 mod tests;
@@ -15,14 +15,7 @@ use plimsoll_report::chart::PlotFile;
 use plimsoll_report::{Format, Look};
 
 /// The experiments in the order of the help.
-pub(crate) const EXPERIMENTS: [Entry; 6] = [
-    entry::<plimsoll_experiments::sweep::Sweep>(),
-    entry::<plimsoll_experiments::yields::Yield>(),
-    entry::<plimsoll_experiments::copies::CopiesOfCommand>(),
-    entry::<plimsoll_experiments::lateness::WakeUps>(),
-    entry::<plimsoll_experiments::rig::Rig>(),
-    entry::<plimsoll_experiments::wake::Wake>(),
-];
+pub(crate) const EXPERIMENTS: &[Entry] = &plimsoll_experiments::each_experiment!(entry);
 
 type Report = fn(&Record, &[Goal], Format, Look, &Output) -> Result<String, Failure>;
 
@@ -83,7 +76,7 @@ const fn entry<E: Experiment>() -> Entry {
 /// This version does not have it.
 pub(crate) fn of(record: &Record) -> Result<Entry, Failure> {
     let name = record.experiment();
-    let found = EXPERIMENTS.into_iter().find(|entry| entry.name == name);
+    let found = EXPERIMENTS.iter().find(|entry| entry.name == name).copied();
     found.ok_or_else(|| {
         Failure::Mistake(format!(
             "{} is a record of the experiment '{name}', which this version of Plimsoll does not have; update Plimsoll",

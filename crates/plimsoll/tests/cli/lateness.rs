@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 /// The files outside its folder that know it: a line each.
 const REGISTERED: [(&str, &str); 2] = [
-    ("experiments/src/lib.rs", "pub mod lateness;"),
     (
-        "plimsoll/src/registry.rs",
-        "entry::<plimsoll_experiments::lateness::WakeUps>(),",
+        "experiments/src/lib.rs",
+        "$of::<$crate::lateness::WakeUps>(),",
     ),
+    ("experiments/src/lib.rs", "pub mod lateness;"),
 ];
 
 /// Lines that its folder may have.
