@@ -3,8 +3,12 @@
 //!
 //! Who can connect to a server can run code as its user. Its folder, and the socket in it, are that
 //! user's alone, and the server asks the kernel who connects (`peer`).
+//!
+//! That user can exchange all that is in the folder, so root trusts nothing of it: all programs, the
+//! client too, run as that user, in a session of their own (a terminal takes input from all of its
+//! session) and without root's environment.
 
-use super::run::{captured, read};
+use super::run::{captured, read, status_within};
 use plimsoll_control::{Journal, Scratch};
 use plimsoll_engine::RunError;
 use std::fs::DirBuilder;
@@ -13,9 +17,13 @@ use std::os::unix::fs::{DirBuilderExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 /// Where distributions put the programs of a server, with a folder for each version.
 const VERSIONS: &str = "/usr/lib/postgresql";
+
+/// A program that takes longer is killed: who has the server's user can stop it.
+const AT_MOST: Duration = Duration::from_secs(60);
 
 /// A server in a folder of its own, at a socket in it.
 #[derive(Debug)]
@@ -23,7 +31,7 @@ pub(super) struct Cluster {
     programs: PathBuf,
     /// Belongs to the server's user.
     folder: PathBuf,
-    /// A server does not run as root.
+    /// A server does not run as root; nor does its client, which trusts the server.
     user: Option<(u32, u32)>,
     /// Who connects.
     client: String,
@@ -51,10 +59,14 @@ impl Cluster {
             programs,
             folder,
             user,
-            client: id(&["-un"]).unwrap_or_else(|| "root".to_owned()),
+            client: match is_root {
+                true => SERVERS.to_owned(),
+                false => id(&["-un"]).unwrap_or_default(),
+            },
             _scratch: scratch,
         };
         cluster.begin()?;
+        cluster.run("pgbench", &["-i", "-q", "-s", "1", &cluster.database()])?;
         Ok(cluster)
     }
 
@@ -83,9 +95,17 @@ impl Cluster {
         format!("host={folder} user={client} dbname=postgres")
     }
 
-    fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(self.programs.join(program));
+    /// A program of PostgreSQL, which leads a session. It has to be started by a process that
+    /// makes no group for it, else setsid(1) starts it in one process more.
+    pub(super) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new("setsid");
+        command.arg(self.programs.join(program));
         command.current_dir(&self.folder).stdin(Stdio::null());
+        command
+            .env_clear()
+            .env("LC_ALL", "C")
+            .env("HOME", &self.folder);
+        command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         if let Some((uid, gid)) = self.user {
             command.uid(uid).gid(gid);
         }
@@ -101,10 +121,11 @@ impl Cluster {
         let stderr = messages.try_clone().map_err(|e| failed(e.to_string()))?;
         let mut command = self.command(program);
         command.args(args).stdout(Stdio::null()).stderr(stderr);
-        let status = command.status().map_err(|e| failed(e.to_string()))?;
-        match status.success() {
-            true => Ok(()),
-            false => {
+        let status = status_within(&mut command, AT_MOST).map_err(|e| failed(e.to_string()))?;
+        match status {
+            None => Err(failed(format!("it took more than {} s", AT_MOST.as_secs()))),
+            Some(status) if status.success() => Ok(()),
+            Some(status) => {
                 let text = read(messages).unwrap_or_default();
                 let last = text.lines().last().unwrap_or("no message");
                 Err(failed(format!("{last} ({status})")))
@@ -122,6 +143,9 @@ impl Drop for Cluster {
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
+
+/// The user that packages make for servers.
+const SERVERS: &str = "postgres";
 
 /// The folder with the programs of the newest version.
 fn programs() -> Option<PathBuf> {
@@ -155,9 +179,8 @@ fn id(args: &[&str]) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// User and group that the package makes for servers.
 fn postgres_user() -> Result<(u32, u32), RunError> {
-    let id = |flag: &str| -> Option<u32> { id(&[flag, "postgres"])?.parse().ok() };
+    let id = |flag: &str| -> Option<u32> { id(&[flag, SERVERS])?.parse().ok() };
     id("-u").zip(id("-g")).ok_or_else(|| {
         RunError::Usage("root may not run a PostgreSQL server, and there is no user postgres; run as another user, or name a database with --database".to_owned())
     })

@@ -10,9 +10,9 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Signal, kill_process_group};
 use rustix::thread::{CpuSet as Mask, sched_setaffinity};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a raised stop may stay unseen.
 const STOP_GRAIN: Duration = Duration::from_millis(50);
@@ -25,7 +25,7 @@ pub(in crate::wake) struct Ready {
     /// The other CPUs of the run.
     others: CpuSet,
     database: Option<String>,
-    _cluster: Option<Cluster>,
+    cluster: Option<Cluster>,
 }
 
 /// Looks for the program, and starts a server if it needs one.
@@ -46,24 +46,12 @@ pub(in crate::wake) fn prepare(
     };
     let database = plan.database.clone();
     let database = database.or(cluster.as_ref().map(Cluster::database));
-    if let (Some(_), Some(database)) = (&cluster, &database) {
-        let filled = Command::new("pgbench")
-            .args(["-i", "-q", "-s", "1", database])
-            .stdin(Stdio::null())
-            .output();
-        let filled = filled.map_err(|e| not_started(program, &e))?;
-        if !filled.status.success() {
-            let text = String::from_utf8_lossy(&filled.stderr).into_owned();
-            let last = text.lines().last().unwrap_or("no message").to_owned();
-            return Err(RunError::Usage(format!("pgbench -i failed: {last}")));
-        }
-    }
     Ok(Ready {
         program,
         cpus: plan.cpus.clone(),
         others: all.without(&plan.cpus),
         database,
-        _cluster: cluster,
+        cluster,
     })
 }
 
@@ -84,7 +72,14 @@ pub(in crate::wake) fn is_installed(program: Program) -> Result<(), RunError> {
 impl Ready {
     fn command(&self, window: Duration) -> Command {
         let seconds = window.as_secs().max(1).to_string();
-        let mut command = Command::new(self.program.to_string());
+        let mut command = match &self.cluster {
+            Some(cluster) => cluster.command("pgbench"),
+            None => {
+                let mut command = Command::new(self.program.to_string());
+                command.process_group(0);
+                command
+            }
+        };
         match self.program {
             // Few threads that sleep most of the time, as in the second row of IBM's table. With
             // -R it measures one wake-up a second, and a queue of its own.
@@ -128,7 +123,7 @@ impl Ready {
         let mut command = self.command(window);
         let start = || -> std::io::Result<Running> {
             let child = command.stdin(Stdio::null()).stdout(both()?).stderr(both()?);
-            Ok(Running(child.process_group(0).spawn()?))
+            Ok(Running(child.spawn()?))
         };
         let mut running =
             restricted(&self.allowed(), start)?.map_err(|e| not_started(self.program, &e))?;
@@ -175,13 +170,31 @@ fn not_started(program: Program, error: &std::io::Error) -> RunError {
     RunError::Stuck(format!("{program} could not be run: {error}"))
 }
 
-/// A program that is killed, with all that it started, if it still runs when this is dropped.
+/// How a program ends; `None` if it had to be killed after so long.
+pub(super) fn status_within(
+    command: &mut Command,
+    at_most: Duration,
+) -> std::io::Result<Option<ExitStatus>> {
+    let end = Instant::now() + at_most;
+    let mut running = Running(command.spawn()?);
+    while Instant::now() < end {
+        if let Some(status) = running.0.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(STOP_GRAIN);
+    }
+    Ok(None)
+}
+
+/// A program that leads a process group, and is killed, with all that it started, if it still runs when this is dropped.
 struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
             let _ = kill_process_group(rustix::process::Pid::from_child(&self.0), Signal::KILL);
+            // It may not have made its group yet.
+            let _ = self.0.kill();
             let _ = self.0.wait();
         }
     }
@@ -238,6 +251,7 @@ mod tests {
         let folder = folder.split_whitespace().next().unwrap();
         let folder = std::path::Path::new(folder.strip_prefix("host=").unwrap()).to_owned();
         assert_private(&folder);
+        assert_apart(ready.cluster.as_ref().unwrap());
         let entered = std::fs::read_dir(dir.path().join("plimsoll")).unwrap();
         let entered = entered.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
         let scratch = folder.parent().unwrap().to_string_lossy().into_owned();
@@ -254,6 +268,25 @@ mod tests {
         assert!(stopped.unwrap().is_none());
         drop(ready);
         assert!(!folder.parent().unwrap().exists());
+    }
+
+    /// Whoever has the server's user gets neither root's environment nor its terminal.
+    fn assert_apart(cluster: &Cluster) {
+        let said = |script: &str| {
+            let mut command = cluster.command("/bin/sh");
+            let output = command.args(["-c", script]).output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let names = said("env | cut -d= -f1");
+        let known = ["HOME", "LC_ALL", "PATH", "PWD", "OLDPWD", "SHLVL", "_"];
+        assert!(names.lines().all(|name| known.contains(&name)), "{names}");
+        // The session, beside the process that leads it.
+        let session = said("echo $$; read line </proc/self/stat; set -- $line; echo $6");
+        let (process, session) = session.trim().split_once('\n').unwrap();
+        assert_eq!(process, session);
+        if rustix::process::geteuid().is_root() {
+            assert_ne!(said("id -u").trim(), "0");
+        }
     }
 
     /// Another user who connects to the server can run code as its user.
@@ -289,7 +322,7 @@ mod tests {
             cpus: "0".parse().unwrap(),
             others: CpuSet::default(),
             database: Some("host=/nonexistent dbname=none".to_owned()),
-            _cluster: None,
+            cluster: None,
         };
         let error = ready.run(Duration::from_secs(1), &AtomicBool::new(false));
         let error = error.unwrap_err().to_string();
