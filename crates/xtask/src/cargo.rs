@@ -3,13 +3,22 @@
 use crate::error::XtaskError;
 use crate::tools::output;
 use crate::workspace::Workspace;
+use std::ffi::OsString;
 use std::process::Command;
 
-/// It, without the variables that describe this package: build scripts (ring's)
-/// read them and would rebuild each time tests are built alternately here and by
-/// hand.
+/// It, with the environment of its caller.
 pub(crate) fn command() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    without_package(Command::new(program()))
+}
+
+pub(crate) fn program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// A command that runs cargo, without the variables that describe this package: build
+/// scripts (ring's) read them. With them all that needs ring would be built anew, and
+/// its files would vanish under a `cargo test` that runs beside this.
+pub(crate) fn without_package(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         if describes_package(&name.to_string_lossy()) {
             command.env_remove(name);

@@ -20,7 +20,7 @@ pub(crate) fn run() -> Result<u8, XtaskError> {
         .target
         .join(format!("reliability-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(XtaskError::on(&folder))?;
-    let mut inside = UNSHARE.command();
+    let mut inside = cargo::without_package(UNSHARE.command());
     inside
         .args([
             "--net",
@@ -30,7 +30,7 @@ pub(crate) fn run() -> Result<u8, XtaskError> {
             "ip link set lo up && exec \"$@\"",
             "sh",
         ])
-        .arg(cargo::command().get_program())
+        .arg(cargo::program())
         .args(TEST)
         .args(["--", "--ignored", "--nocapture"])
         .env("TMPDIR", &folder)
