@@ -116,7 +116,7 @@ pub enum ShapeError {
     Rules(#[from] RulesError),
     #[error(transparent)]
     Graph(#[from] GraphError),
-    #[error("no graph is called `{name}`; choose from {}", Shape::names().join(", "))]
+    #[error("no graph is called `{name}`; choose from {}, or give a file that ends in .dot or .gv", Shape::names().join(", "))]
     Unknown { name: String },
     #[error("`{shape}` has no `{key}`; it takes {takes}")]
     NoSuchKey {

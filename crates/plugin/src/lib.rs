@@ -46,6 +46,7 @@ pub use plimsoll_graph::{Jobs, Release};
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A task scheduler under test, with its workers.
 pub trait Scheduler: Send {
@@ -59,6 +60,13 @@ pub trait Scheduler: Send {
     /// Where the workers' time went since the scheduler was started, one entry a
     /// worker; empty where it keeps no account.
     fn accounts(&self) -> Vec<Account> {
+        Vec::new()
+    }
+
+    /// What the workers did between jobs from `began` on, by worker and time; empty
+    /// where it keeps no such events.
+    fn events_since(&self, began: Instant) -> Vec<WorkerEvent> {
+        let _ = began;
         Vec::new()
     }
 }
@@ -83,6 +91,24 @@ pub struct Account {
     pub spin_ns: u64,
     /// Asleep.
     pub parked_ns: u64,
+}
+
+/// Something that a worker did between jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WorkerEvent {
+    pub worker: usize,
+    pub kind: WorkerEventKind,
+    /// Nanoseconds since the start of the run.
+    pub start_ns: u64,
+    pub end_ns: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerEventKind {
+    /// It looked for jobs of others, awake.
+    Steal,
+    /// It slept.
+    Park,
 }
 
 /// What a panic said that was caught.

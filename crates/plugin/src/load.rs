@@ -21,7 +21,9 @@ pub enum LoadError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{path} is no shared library for this machine: {source}")]
+    #[error(
+        "{path} is no shared library for this machine: {source}; build one, with --crate-type cdylib or -shared"
+    )]
     NoLibrary {
         path: PathBuf,
         source: libloading::Error,

@@ -88,7 +88,8 @@ mod workers;
 
 pub use cpu::{allowed_cpus, pin_this_thread};
 pub use scheduler::{
-    GraphScheduler, Handle, JobPanic, Outcome, Progress, RunningJob, SchedulerOptions, WorkerTime,
+    Accounting, GraphScheduler, Handle, Idling, JobPanic, Outcome, Progress, RunningJob,
+    SchedulerOptions, Stretch, WorkerTime,
 };
 pub use workers::{Pool, Start};
 

@@ -58,7 +58,13 @@ impl Clock {
     }
 
     pub(crate) fn now_ns(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        self.ns_at(Instant::now())
+    }
+
+    /// 0 before the epoch.
+    pub(crate) fn ns_at(&self, instant: Instant) -> u64 {
+        let since = instant.saturating_duration_since(self.began);
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
     fn monotonic(&self, at_ns: u64) -> Timespec {

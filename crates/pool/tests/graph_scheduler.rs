@@ -10,7 +10,9 @@
 
 use plimsoll_graph::{JobGraph, Jobs, Release};
 use plimsoll_model::CpuSet;
-use plimsoll_pool::{GraphScheduler, Outcome, PoolError, SchedulerOptions, allowed_cpus};
+use plimsoll_pool::{
+    Accounting, GraphScheduler, Outcome, PoolError, SchedulerOptions, allowed_cpus,
+};
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Barrier};
@@ -100,7 +102,10 @@ fn workers(count: usize) -> GraphScheduler {
     let used: CpuSet = cpus.iter().take(count).collect();
     let per_cpu = NonZeroU32::new((count / used.len()) as u32).unwrap();
     let options = SchedulerOptions {
-        accounting: count == 2,
+        accounting: match count {
+            2 => Accounting::Stretches,
+            _ => Accounting::Off,
+        },
         workers_per_cpu: per_cpu,
     };
     GraphScheduler::start(&used, options).unwrap()

@@ -7,7 +7,7 @@
 //! `inflation` shows that jobs in plain threads and in schedulers have the same median and
 //! the same mean, so what the mean has more is the machine's.
 
-use crate::choice::SchedulerError;
+use crate::error::SchedulerError;
 use crate::kernels::{Calibration, Work};
 use crate::threads_of_cpus::{check, pin_worker};
 use plimsoll_model::{CpuId, CpuSet};

@@ -6,7 +6,7 @@
 //! calling thread.
 
 use crate::Scheduler;
-use crate::choice::SchedulerError;
+use crate::error::SchedulerError;
 use crate::shared_run::SharedRun;
 use crate::threads_of_cpus::pinned;
 use plimsoll_graph::Jobs;

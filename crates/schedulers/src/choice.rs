@@ -2,15 +2,15 @@
 
 use crate::Scheduler;
 use crate::central_queue::CentralQueue;
+use crate::error::{SchedulerError, alternatives};
 use crate::job_threads::JobThreads;
-use crate::kernels::Kernel;
 use crate::own_scheduler::OwnScheduler;
 use crate::rayon_pool::Rayon;
 use crate::threads_of_cpus::check;
 use crate::tokio_runtime::Tokio;
 use plimsoll_model::{CpuId, CpuSet};
-use plimsoll_plugin::{LoadError, Plugin};
-use plimsoll_pool::PoolError;
+use plimsoll_plugin::Plugin;
+use plimsoll_pool::Accounting;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -30,32 +30,6 @@ pub enum Choice {
     CentralQueue,
     /// One of the user's own, in a shared library.
     Library(PathBuf),
-}
-
-/// Why a scheduler could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum SchedulerError {
-    #[error("no scheduler is called {0:?}; choose {list}, or the path of a library (with a `/`)", list = names(Choice::ALL.iter()))]
-    Unknown(String),
-    #[error("no kernel is called {0:?}; choose {list}", list = names(Kernel::ALL.iter()))]
-    UnknownKernel(String),
-    #[error("no CPU to run on; give at least one")]
-    NoCpu,
-    #[error(transparent)]
-    Cpu(#[from] PoolError),
-    #[error(transparent)]
-    Library(#[from] LoadError),
-    #[error("cannot start a worker: {0}; raise `ulimit -u` or pids.max")]
-    Spawn(#[source] std::io::Error),
-}
-
-fn names<T: fmt::Display>(all: impl Iterator<Item = T>) -> String {
-    let mut names: Vec<String> = all.map(|one| one.to_string()).collect();
-    let last = names.pop().unwrap_or_default();
-    match names.is_empty() {
-        true => last,
-        false => format!("{} or {last}", names.join(", ")),
-    }
 }
 
 impl Choice {
@@ -80,7 +54,10 @@ impl FromStr for Choice {
         let named = Choice::ALL
             .into_iter()
             .find(|choice| choice.to_string() == name);
-        named.ok_or_else(|| SchedulerError::Unknown(name.to_owned()))
+        named.ok_or_else(|| SchedulerError::Unknown {
+            name: name.to_owned(),
+            known: alternatives(&Choice::ALL),
+        })
     }
 }
 
@@ -104,7 +81,7 @@ impl fmt::Display for Choice {
 /// No CPU, one that this process may not use, a worker cannot be started, or a library
 /// holds no scheduler.
 pub fn start(choice: &Choice, cpus: &CpuSet) -> Result<Box<dyn Scheduler>, SchedulerError> {
-    start_any(choice, cpus, false)
+    start_any(choice, cpus, Accounting::Off)
 }
 
 /// [`start`], with an account of the workers' time where the scheduler can keep one.
@@ -116,13 +93,22 @@ pub fn start_accounted(
     choice: &Choice,
     cpus: &CpuSet,
 ) -> Result<Box<dyn Scheduler>, SchedulerError> {
-    start_any(choice, cpus, true)
+    start_any(choice, cpus, Accounting::Totals)
+}
+
+/// [`start_accounted`], with what the workers did between jobs where the scheduler can
+/// keep that.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_traced(choice: &Choice, cpus: &CpuSet) -> Result<Box<dyn Scheduler>, SchedulerError> {
+    start_any(choice, cpus, Accounting::Stretches)
 }
 
 fn start_any(
     choice: &Choice,
     cpus: &CpuSet,
-    accounting: bool,
+    accounting: Accounting,
 ) -> Result<Box<dyn Scheduler>, SchedulerError> {
     check(cpus)?;
     Ok(match choice {

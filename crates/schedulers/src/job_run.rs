@@ -99,6 +99,11 @@ impl JobRun {
         self.began.set(Instant::now()).is_ok()
     }
 
+    /// When the clock of the run was started, if it was.
+    pub fn began(&self) -> Option<Instant> {
+        self.began.get().copied()
+    }
+
     /// About how many jobs have ended so far, from a sample of them. Exact for up to
     /// 4096 jobs; constant time.
     pub fn ended(&self) -> u64 {

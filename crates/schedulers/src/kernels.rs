@@ -5,7 +5,7 @@
 //! a job that is slowed down takes longer and does not do less.
 
 use crate::NodeWork;
-use crate::choice::SchedulerError;
+use crate::error::{SchedulerError, alternatives};
 use sha1::{Digest, Sha1};
 use std::fmt;
 use std::hint::black_box;
@@ -63,7 +63,10 @@ impl FromStr for Kernel {
 
     fn from_str(name: &str) -> Result<Kernel, SchedulerError> {
         let named = Kernel::ALL.into_iter().find(|kernel| kernel.name() == name);
-        named.ok_or_else(|| SchedulerError::UnknownKernel(name.to_owned()))
+        named.ok_or_else(|| SchedulerError::UnknownKernel {
+            name: name.to_owned(),
+            known: alternatives(&Kernel::ALL),
+        })
     }
 }
 

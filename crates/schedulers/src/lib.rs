@@ -33,6 +33,7 @@
 mod calibrate;
 mod central_queue;
 mod choice;
+mod error;
 mod execute;
 mod fingerprint;
 mod job_run;
@@ -48,14 +49,15 @@ mod tokio_runtime;
 mod trace;
 
 pub use calibrate::{Neighbours, calibrate};
-pub use choice::{Choice, SchedulerError, start, start_accounted};
+pub use choice::{Choice, start, start_accounted, start_traced};
+pub use error::SchedulerError;
 pub use execute::{
     ExecuteError, Executed, PATIENCE, call_within, execute, execute_while, execute_within,
 };
 pub use fingerprint::fingerprint;
 pub use job_run::{JobRun, JobTime, NodeWork};
 pub use kernels::{BLOCK_BYTES, Calibration, Kernel, Work};
-pub use plimsoll_plugin::{Account, LoadError, Scheduler};
+pub use plimsoll_plugin::{Account, LoadError, Scheduler, WorkerEvent, WorkerEventKind};
 pub use proof::{Proof, Violation};
 pub use timeline::{Step, Timeline, inflations};
-pub use trace::{Trace, WorkerEvent, WorkerEventKind, write_trace};
+pub use trace::{Trace, write_trace};

@@ -1,20 +1,22 @@
 //! Plimsoll's own scheduler, of the crate `pool`.
 
-use crate::choice::SchedulerError;
+use crate::error::SchedulerError;
 use plimsoll_graph::Jobs;
 use plimsoll_model::CpuSet;
-use plimsoll_plugin::{Account, Scheduler};
-use plimsoll_pool::{GraphScheduler, SchedulerOptions, WorkerTime};
+use plimsoll_plugin::{Account, Scheduler, WorkerEvent, WorkerEventKind};
+use plimsoll_pool::{Accounting, GraphScheduler, Idling, SchedulerOptions, Stretch, WorkerTime};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The scheduler with its workers.
 #[derive(Debug)]
 pub(crate) struct OwnScheduler(GraphScheduler);
 
 impl OwnScheduler {
-    /// `accounting`: whether the workers account for their time.
-    pub(crate) fn start(cpus: &CpuSet, accounting: bool) -> Result<OwnScheduler, SchedulerError> {
+    pub(crate) fn start(
+        cpus: &CpuSet,
+        accounting: Accounting,
+    ) -> Result<OwnScheduler, SchedulerError> {
         let options = SchedulerOptions {
             accounting,
             ..SchedulerOptions::PLAIN
@@ -37,6 +39,23 @@ impl Scheduler for OwnScheduler {
 
     fn accounts(&self) -> Vec<Account> {
         self.0.accounts().iter().map(account).collect()
+    }
+
+    fn events_since(&self, began: Instant) -> Vec<WorkerEvent> {
+        let stretches = self.0.stretches_since(began).into_iter();
+        stretches.map(event).collect()
+    }
+}
+
+fn event(stretch: Stretch) -> WorkerEvent {
+    WorkerEvent {
+        worker: stretch.worker,
+        kind: match stretch.idling {
+            Idling::Searching => WorkerEventKind::Steal,
+            Idling::Parked => WorkerEventKind::Park,
+        },
+        start_ns: stretch.start_ns,
+        end_ns: stretch.end_ns,
     }
 }
 

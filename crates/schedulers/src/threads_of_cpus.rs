@@ -1,6 +1,6 @@
 //! Threads on the CPUs that a scheduler is given.
 
-use crate::choice::SchedulerError;
+use crate::error::SchedulerError;
 use plimsoll_model::{CpuId, CpuSet};
 use rustix::thread::{CpuSet as CpuMask, sched_getcpu, sched_setaffinity};
 use std::num::NonZeroU64;

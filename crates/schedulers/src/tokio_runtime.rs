@@ -5,7 +5,7 @@
 //! are released by the calling thread: tokio's own timers have a resolution of 1 ms.
 
 use crate::Scheduler;
-use crate::choice::SchedulerError;
+use crate::error::SchedulerError;
 use crate::shared_run::SharedRun;
 use crate::threads_of_cpus::{pin_worker, set_min_timer_slack};
 use plimsoll_graph::Jobs;

@@ -11,26 +11,9 @@
 
 use crate::job_run::JobTime;
 use plimsoll_graph::JobGraph;
+use plimsoll_plugin::{WorkerEvent, WorkerEventKind};
 use std::fmt::{Display, Formatter};
 use std::io::{self, Write};
-
-/// Something that a worker did between jobs, if the scheduler tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WorkerEvent {
-    pub worker: usize,
-    pub kind: WorkerEventKind,
-    /// Nanoseconds since the start of the run.
-    pub start_ns: u64,
-    pub end_ns: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WorkerEventKind {
-    /// It looked for jobs of others.
-    Steal,
-    /// It slept.
-    Park,
-}
 
 /// A run to write down.
 #[derive(Debug, Clone, Copy)]

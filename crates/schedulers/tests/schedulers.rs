@@ -9,7 +9,9 @@
 
 use plimsoll_graph::{JobGraph, Release};
 use plimsoll_model::CpuSet;
-use plimsoll_schedulers::{Choice, ExecuteError, JobRun, execute_within, start, start_accounted};
+use plimsoll_schedulers::{
+    Choice, ExecuteError, JobRun, execute_within, start, start_accounted, start_traced,
+};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -140,6 +142,45 @@ fn impossible_cpus_are_refused() {
         assert_eq!(refused.to_string(), "no CPU to run on; give at least one");
         let refused = start(&choice, &[8191].into_iter().collect()).err().unwrap();
         assert!(refused.to_string().contains("CPU 8191"), "{refused}");
+    }
+}
+
+/// A worker does one thing at a time: what it did between jobs lies between its jobs.
+#[test]
+fn a_traced_worker_is_in_a_job_or_without_one() {
+    let graph = Arc::new(random(400, 3, 1));
+    let run = || {
+        let spin = |_, _| (0..2000).for_each(|_| std::hint::spin_loop());
+        Arc::new(JobRun::new(Arc::clone(&graph), Box::new(spin), None, true))
+    };
+    let jobs = run();
+    let stop = AtomicBool::new(false);
+    let traced = start_traced(&Choice::Plimsoll, &cpus()).unwrap();
+    let ran = execute_within(LONG, traced, &jobs, &stop).unwrap();
+    let events = ran.scheduler.events_since(jobs.began().unwrap());
+    for worker in 0..cpus().len() {
+        let of_jobs = jobs
+            .times()
+            .into_iter()
+            .filter(|time| time.worker == worker);
+        let between = events.iter().filter(|event| event.worker == worker);
+        let between: Vec<_> = between.map(|e| (e.start_ns, e.end_ns)).collect();
+        assert!(
+            !between.is_empty(),
+            "worker {worker} slept when the run began"
+        );
+        let mut spans: Vec<_> = of_jobs.map(|time| (time.start_ns, time.end_ns)).collect();
+        spans.extend(between);
+        spans.sort_unstable();
+        assert!(spans.iter().all(|(start, end)| start <= end), "{spans:?}");
+        let apart = spans.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+        assert!(apart, "worker {worker}: {spans:?}");
+    }
+    for untraced in [start, start_accounted] {
+        let jobs = run();
+        let scheduler = untraced(&Choice::Plimsoll, &cpus()).unwrap();
+        let ran = execute_within(LONG, scheduler, &jobs, &stop).unwrap();
+        assert_eq!(ran.scheduler.events_since(jobs.began().unwrap()), []);
     }
 }
 

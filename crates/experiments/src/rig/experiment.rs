@@ -1,9 +1,11 @@
 //! The rig as an experiment.
 
 use super::args::{HELP, RigArgs};
+use super::files::{self, RigSite};
 use super::findings::RigFindings;
 use super::outcome::{Part, RigOutcome, RigSetting, RigTrial};
-use super::plan::{RigPlan, RigPlanner};
+use super::plan::RigPlan;
+use super::planner::RigPlanner;
 use super::prepare;
 use super::runner::RigRunner;
 use super::runs::Series;
@@ -18,13 +20,6 @@ use std::path::{Path, PathBuf};
 /// Where does a task scheduler break?
 #[derive(Debug)]
 pub struct Rig;
-
-/// What a run needs besides its plan.
-#[derive(Debug, Default)]
-pub struct RigSite {
-    /// Where a trace is written.
-    pub(super) trace: Option<PathBuf>,
-}
 
 fn absolute(path: &str) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.into())
@@ -47,7 +42,7 @@ impl Experiment for Rig {
         let plan = prepare::plan(args, machine)?;
         let notes = prepare::check(&plan, machine)?;
         if let Some(path) = &args.save_graph {
-            prepare::save_graph(&plan, path)?;
+            files::save_graph(&plan, path)?;
         }
         let prepared = Prepared::new(plan, prepare::site(args));
         Ok(Prepared { notes, ..prepared })
@@ -63,7 +58,7 @@ impl Experiment for Rig {
             let checked = check_library(Path::new(library));
             checked.map_err(|e| RunError::Usage(e.to_string()))?;
         }
-        prepare::refuse_changed_libraries(&plan)?;
+        files::refuse_changed_libraries(&plan)?;
         let notes = prepare::check(&plan, machine)?;
         let prepared = Prepared::new(plan, prepare::site(args));
         Ok(Prepared { notes, ..prepared })

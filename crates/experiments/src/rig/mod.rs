@@ -1,21 +1,24 @@
 //! `plimsoll rig`: where does a task scheduler break?
 //!
 //! Each scheduler under test runs graphs of jobs whose work is calibrated, and every
-//! run is proved: each job ran once, after its predecessors. `plan` decides the
+//! run is proved: each job ran once, after its predecessors. `planner` decides the
 //! trials, `runner` carries them out, `study` concludes.
 
 mod args;
 mod charts;
 mod document;
 mod experiment;
+mod files;
 mod findings;
 mod graphs;
 mod outcome;
 mod plan;
+mod planner;
 mod prepare;
 mod runner;
 mod runs;
 mod search;
+mod size;
 mod spreadsheet;
 mod study;
 mod tables;

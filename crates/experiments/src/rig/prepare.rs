@@ -1,29 +1,20 @@
-//! From flags to a plan, and the files that are read and written before the run.
+//! From flags to a plan, and whether it can be carried out.
 
 use super::args::RigArgs;
-use super::experiment::RigSite;
+use super::files::{RigSite, graph, libraries};
 use super::graphs::Planned;
 use super::outcome::Part;
-use super::plan::{GraphPlan, RigPlan};
+use super::plan::RigPlan;
 use super::runner::probe;
+use super::size::GraphSize;
 use crate::experiment::Machine;
 use plimsoll_engine::RunError;
-use plimsoll_graph::{JobGraph, Shape, dot::Dot, svg};
 use plimsoll_host::available_memory;
-use plimsoll_model::{Bytes, human_duration};
-use plimsoll_schedulers::{Choice, Kernel, fingerprint};
-use rustix::fs::{Mode, OFlags, open};
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::path::Path;
+use plimsoll_schedulers::{Choice, Kernel};
 use std::time::{Duration, Instant};
 
 const US: Duration = Duration::from_micros(1);
 const MS: Duration = Duration::from_millis(1);
-
-/// The text of a graph is part of the plan, and so of the record.
-const MOST_DOT_BYTES: u64 = 1 << 20;
 
 /// What may be spent on the trials of a run before invalid ones are not repeated: a
 /// comparison of all schedulers in 15 minutes.
@@ -85,67 +76,6 @@ fn schedulers(asked: &[String]) -> Vec<String> {
     names
 }
 
-/// The plug-ins among these with what they contain.
-fn libraries(schedulers: &[String]) -> Result<BTreeMap<String, String>, RunError> {
-    let paths = schedulers.iter().filter(|name| name.contains('/'));
-    let of = |path: &String| Ok((path.clone(), sha1_of(path)?));
-    paths.map(of).collect()
-}
-
-fn sha1_of(path: &str) -> Result<String, RunError> {
-    fingerprint(Path::new(path)).map_err(|error| {
-        RunError::Usage(format!(
-            "--scheduler: cannot open {path}: {error}; give the path of a shared library"
-        ))
-    })
-}
-
-/// # Errors
-/// A plug-in is no longer what it was when the run was begun.
-pub(super) fn refuse_changed_libraries(plan: &RigPlan) -> Result<(), RunError> {
-    for (path, begun_with) in &plan.library_sha1 {
-        if sha1_of(path)? != *begun_with {
-            return Err(RunError::Usage(format!(
-                "--scheduler: {path} has changed since the run was begun, and its trials would be of two schedulers; restore it, or start a new run"
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// A name as it is, or the text of a file.
-fn graph(name: &str) -> Result<GraphPlan, RunError> {
-    let is_file = [".dot", ".gv"].iter().any(|ending| name.ends_with(ending));
-    let dot = is_file.then(|| text_of(name)).transpose()?;
-    Ok(GraphPlan {
-        name: name.to_owned(),
-        dot,
-    })
-}
-
-fn text_of(file: &str) -> Result<String, RunError> {
-    let why = |why: String| RunError::Usage(format!("--graph {file}: {why}"));
-    let unopened = |e: io::Error| why(format!("{e}; give a file in DOT"));
-    // Opening a pipe otherwise waits for its writer.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened = open(file, flags, Mode::empty()).map_err(|errno| unopened(errno.into()))?;
-    let opened = File::from(opened);
-    if !opened.metadata().map_err(unopened)?.is_file() {
-        return Err(why(
-            "it is no regular file; give a file in DOT, or the name of a graph".to_owned(),
-        ));
-    }
-    let mut text = String::new();
-    let read = opened.take(MOST_DOT_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|e| why(format!("{e}; give a text file in DOT")))?;
-    match text.len() as u64 <= MOST_DOT_BYTES {
-        true => Ok(text),
-        false => Err(why(
-            "it is larger than 1 MiB, the most that a record keeps of a graph; give rules or a shape by name".to_owned(),
-        )),
-    }
-}
-
 /// Refuses what the runner could not run. Returns what is to be said of the rest.
 ///
 /// # Errors
@@ -177,98 +107,6 @@ pub(super) fn check(plan: &RigPlan, machine: &Machine) -> Result<Vec<String>, Ru
         }
     }
     Ok(notes)
-}
-
-/// The size of a graph that is built by rules, before it is built.
-struct GraphSize {
-    jobs: u64,
-    bytes: u64,
-}
-
-impl GraphSize {
-    /// What a trial takes at most, by its peak resident memory: 347 MB for 1,000,000 jobs
-    /// without edges on a schedule (`rig break --graph isolated:nodes=1000000`). An edge
-    /// is twice in the graph and once in what a plug-in gets.
-    const BYTES_PER_JOB: u64 = 350;
-    const BYTES_PER_EDGE: u64 = 20;
-
-    /// Graphs of more jobs are worth a note.
-    const LARGE: u64 = 500_000;
-
-    fn of(graph: &GraphPlan) -> GraphSize {
-        let shape = graph.name.parse::<Shape>().ok();
-        // The size of a file is bounded.
-        let (jobs, edges) = match shape.filter(|_| graph.dot.is_none()) {
-            Some(shape) => (shape.nodes(), shape.edges_at_most()),
-            None => (0, 0),
-        };
-        let bytes = jobs.saturating_mul(Self::BYTES_PER_JOB);
-        GraphSize {
-            jobs,
-            bytes: bytes.saturating_add(edges.saturating_mul(Self::BYTES_PER_EDGE)),
-        }
-    }
-
-    fn refuse_too_large(&self, name: &str, free: Option<Bytes>) -> Result<(), RunError> {
-        match free {
-            Some(free) if self.bytes > free.0 => Err(RunError::Usage(format!(
-                "--graph {name}: a trial of {} jobs needs about {} of memory, and {free} are free; take fewer nodes",
-                self.jobs,
-                Bytes(self.bytes)
-            ))),
-            _ => Ok(()),
-        }
-    }
-
-    fn note(&self, name: &str, built_in: Duration) -> Option<String> {
-        (self.jobs > Self::LARGE).then(|| {
-            format!(
-                "{name} has {} jobs: each trial takes about {} of memory, and {} to build the graph before it starts",
-                self.jobs,
-                Bytes(self.bytes),
-                human_duration(built_in)
-            )
-        })
-    }
-}
-
-/// Writes the graph of the plan to a new file.
-///
-/// # Errors
-/// Its ending is neither that of DOT nor of SVG, it exists, or cannot be written.
-pub(super) fn save_graph(plan: &RigPlan, path: &Path) -> Result<(), RunError> {
-    let why = |why: String| RunError::Usage(format!("--save-graph {}: {why}", path.display()));
-    let graph = match plan.has(Part::Break) || !plan.has(Part::Steady) {
-        true => &plan.graph,
-        false => &plan.steady_graph,
-    };
-    let planned = Planned::of(graph, plan).map_err(|e| RunError::Usage(e.to_string()))?;
-    let graph: &JobGraph = planned.graph();
-    let text = match path.extension().and_then(|ending| ending.to_str()) {
-        Some("dot" | "gv") => Dot(graph).to_string(),
-        Some("svg") => svg::picture(graph).map_err(|e| why(e.to_string()))?,
-        _ => {
-            return Err(why(
-                "a graph is written as DOT or SVG; end the name in .dot or .svg".to_owned(),
-            ));
-        }
-    };
-    let mut file = new_file("--save-graph", path)?;
-    file.write_all(text.as_bytes())
-        .map_err(|e| why(e.to_string()))
-}
-
-/// A file that was not there.
-///
-/// # Errors
-/// It was, or cannot be made.
-pub(super) fn new_file(flag: &str, path: &Path) -> Result<File, RunError> {
-    File::create_new(path).map_err(|e| {
-        let path = path.display();
-        RunError::Usage(format!(
-            "{flag} {path}: {e}; give a new file in a folder of yours"
-        ))
-    })
 }
 
 pub(super) fn site(args: &RigArgs) -> RigSite {
@@ -312,50 +150,5 @@ impl Grains {
             grain: grains,
             graph: longest,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rustix::fs::{CWD, mkfifoat};
-
-    #[test]
-    fn a_graph_is_read_from_a_regular_file_only() {
-        let dir = tempfile::tempdir().unwrap();
-        let [pipe, folder, file] = ["a.dot", "b.dot", "c.dot"].map(|name| dir.path().join(name));
-        mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::write(&file, "digraph {}").unwrap();
-        let read = |path: &Path| graph(path.to_str().unwrap());
-        for path in [&pipe, &folder] {
-            // A pipe without a writer is refused, not waited for.
-            let error = read(path).unwrap_err();
-            assert!(matches!(error, RunError::Usage(_)), "{error}");
-            assert!(error.to_string().contains("no regular file"), "{error}");
-        }
-        let plan = read(&file).unwrap();
-        assert_eq!(plan.dot.as_deref(), Some("digraph {}"));
-    }
-
-    #[test]
-    fn a_graph_that_does_not_fit_is_refused_with_what_it_needs() {
-        let of = |name: &str| {
-            GraphSize::of(&GraphPlan {
-                name: name.to_owned(),
-                dot: None,
-            })
-        };
-        let size = of("isolated:nodes=10000000");
-        assert_eq!((size.jobs, size.bytes), (10_000_000, 3_500_000_000));
-        let refused = size.refuse_too_large("isolated", Some(Bytes(1 << 30)));
-        assert_eq!(
-            refused.unwrap_err().to_string(),
-            "--graph isolated: a trial of 10000000 jobs needs about 3.3 GiB of memory, and 1.0 GiB are free; take fewer nodes"
-        );
-        assert!(size.refuse_too_large("x", Some(Bytes(4 << 30))).is_ok());
-        assert!(size.refuse_too_large("x", None).is_ok());
-        assert!(size.note("x", Duration::from_secs(9)).is_some());
-        assert_eq!(of("load-bursts").note("x", Duration::ZERO), None);
     }
 }

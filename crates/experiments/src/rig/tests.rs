@@ -6,7 +6,8 @@ use super::outcome::{
     AccountFigures, Calibrated, DeadlineFigures, Direction, Part, ProofFigures, RigOutcome,
     RigSetting, RigTrial, RunFigures, TimedFigures,
 };
-use super::plan::{GraphPlan, RigPlan, RigPlanner, peak_sizes};
+use super::plan::{GraphPlan, RigPlan, peak_sizes};
+use super::planner::RigPlanner;
 use super::study::findings;
 use crate::simulated::{conducted, disturbed};
 use plimsoll_engine::{Next, Outcome, Planner};

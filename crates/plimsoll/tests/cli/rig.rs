@@ -61,6 +61,24 @@ fn every_part_has_findings_in_every_form() {
     assert!(events.iter().filter(|event| event["ph"] == "X").count() >= 64);
 }
 
+/// Two workers cannot both have a job in a chain.
+#[test]
+fn the_own_schedulers_trace_has_its_workers_between_jobs() {
+    let folder = Folder::new();
+    let loud = LOUD.join(" ");
+    fs::write(folder.path("chain.dot"), "digraph {\n0 -> 1 -> 2 -> 3\n}\n").unwrap();
+    let line = format!(
+        "rig peak --grain 20us --scheduler plimsoll --passes 1 -z 100ms --graph chain.dot \
+         --trace trace.json --no-html -o run.plimsoll {loud}"
+    );
+    folder.run(line).says(0, &[]);
+    let trace: Value = serde_json::from_str(&folder.read("trace.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let of = |category: &str| events.iter().filter(|e| e["cat"] == category).count();
+    assert_eq!(of("job"), 4);
+    assert!(of("scheduler") > 0, "{trace}");
+}
+
 #[test]
 fn a_graph_is_read_back_as_it_was_written() {
     let folder = Folder::new();

@@ -14,7 +14,7 @@ mod peers;
 
 use peers::{Load, Peer, Times, calibrate, independent, stencil};
 use plimsoll_graph::JobGraph;
-use plimsoll_pool::allowed_cpus;
+use plimsoll_pool::{Accounting, allowed_cpus};
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,7 +83,7 @@ fn load(graph: JobGraph, grain_ns: f64, ns_per_round: f64) -> Arc<Load> {
 
 /// Empty jobs.
 fn floor(repeats: usize) -> Result<(), Box<dyn Error>> {
-    let peers = Peer::all(false)?;
+    let peers = Peer::all(Accounting::Off)?;
     let graphs = [
         ("independent", independent(4_000)?),
         ("independent, many", independent(200_000)?),
@@ -122,7 +122,7 @@ fn floor(repeats: usize) -> Result<(), Box<dyn Error>> {
 
 /// The smallest grain at which half of the workers' time is in jobs.
 fn grain(repeats: usize) -> Result<(), Box<dyn Error>> {
-    let peers = Peer::all(false)?;
+    let peers = Peer::all(Accounting::Off)?;
     let ns_per_round = calibrate() * 1e9;
     let grains: Vec<f64> = (0..14).map(|step| 10.0 * 1.6_f64.powi(step)).collect();
     for dependencies in [0, 3] {
@@ -162,7 +162,7 @@ fn half(points: &[(f64, f64)]) -> f64 {
 
 /// Peaks of jobs after a pause: how many run at once, and what of the CPUs' time is lost.
 fn peak(repeats: usize) -> Result<(), Box<dyn Error>> {
-    let peers = Peer::all(false)?;
+    let peers = Peer::all(Accounting::Off)?;
     let ns_per_round = calibrate() * 1e9;
     println!("concurrency: time in jobs / (first start to last end), and / (submission to end)");
     for (grain_ns, count) in [
@@ -226,7 +226,7 @@ fn spans(load: &Load) -> (f64, f64, f64) {
 /// From the submission after a pause of 10 ms to the first start, and what the whole takes more
 /// than its ideal time.
 fn startup(repeats: usize) -> Result<(), Box<dyn Error>> {
-    let peers = Peer::all(false)?;
+    let peers = Peer::all(Accounting::Off)?;
     let ns_per_round = calibrate() * 1e9;
     let mut first = vec![Vec::new(); peers.len()];
     let mut more = vec![Vec::new(); peers.len()];
@@ -253,7 +253,7 @@ fn startup(repeats: usize) -> Result<(), Box<dyn Error>> {
 
 /// CPU time of the workers of ours in so many seconds without work.
 fn idle(seconds: usize) -> Result<(), Box<dyn Error>> {
-    let peers = Peer::all(false)?;
+    let peers = Peer::all(Accounting::Off)?;
     let load = load(independent(10_000)?, 0.0, 1.0);
     for (peer, scheduler) in &peers {
         if let Peer::Ours(ours) = scheduler {
@@ -293,21 +293,23 @@ fn account(repeats: usize) -> Result<(), Box<dyn Error>> {
         began.elapsed().as_nanos() as f64 / f64::from(reads)
     );
     let ns_per_round = calibrate() * 1e9;
-    let with = Peer::all(true)?.into_iter().take(1);
-    let both: Vec<_> = with.chain(Peer::all(false)?.into_iter().take(1)).collect();
+    let mut ways = Vec::new();
+    for accounting in [Accounting::Totals, Accounting::Stretches, Accounting::Off] {
+        ways.extend(Peer::all(accounting)?.into_iter().take(1));
+    }
     for (grain_ns, graph) in [
         (0.0, independent(100_000)?),
         (5e3, independent(10_000)?),
         (5e3, stencil(3, 3_000)?),
     ] {
         let load = load(graph, grain_ns, ns_per_round);
-        let ns = per_job(&both, &load, repeats)?;
+        let ns = per_job(&ways, &load, repeats)?;
         println!(
-            "grain {grain_ns} ns: with accounting {:.1} ns a job, without {:.1} ns (least)",
-            ns[0].least, ns[1].least
+            "grain {grain_ns} ns: with accounting {:.1} ns a job, for a trace {:.1} ns, without {:.1} ns (least)",
+            ns[0].least, ns[1].least, ns[2].least
         );
     }
-    if let Peer::Ours(scheduler) = &both[0].1 {
+    if let Peer::Ours(scheduler) = &ways[0].1 {
         for time in scheduler.accounts() {
             let share = |part: Duration| part.as_secs_f64() / time.wall.as_secs_f64() * 100.0;
             println!(

@@ -1,7 +1,7 @@
 //! The schedulers, and the load that they run.
 
 use plimsoll_graph::{JobGraph, Jobs, Release};
-use plimsoll_pool::{GraphScheduler, SchedulerOptions, allowed_cpus, pin_this_thread};
+use plimsoll_pool::{Accounting, GraphScheduler, SchedulerOptions, allowed_cpus, pin_this_thread};
 use std::error::Error;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
-    pub(crate) fn all(accounting: bool) -> Result<Vec<(&'static str, Peer)>, Box<dyn Error>> {
+    pub(crate) fn all(accounting: Accounting) -> Result<Vec<(&'static str, Peer)>, Box<dyn Error>> {
         let cpus = allowed_cpus()?;
         let list: Vec<u32> = cpus.iter().collect();
         let options = SchedulerOptions {

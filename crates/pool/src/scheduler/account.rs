@@ -2,7 +2,37 @@
 
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// What workers keep of how they spend their time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accounting {
+    Off,
+    /// How much time went where, which reads the clock twice a job.
+    Totals,
+    /// Also when they had nothing to do: 24 bytes for each time.
+    Stretches,
+}
+
+/// A time in which a worker had nothing to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    pub worker: usize,
+    pub idling: Idling,
+    /// Nanoseconds since the instant that the reader gave.
+    pub start_ns: u64,
+    pub end_ns: u64,
+}
+
+/// How a worker has nothing to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idling {
+    /// It looked for jobs of others and for timed ones, and waited between searches.
+    Searching,
+    /// It fell asleep, slept and woke up.
+    Parked,
+}
 
 /// What a worker does. It is always one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +81,19 @@ impl WorkerTime {
 
 /// The account of one worker, which alone writes it.
 #[derive(Debug, Default)]
-pub(crate) struct Account(CachePadded<Cells>);
+pub(crate) struct Account {
+    cells: CachePadded<Cells>,
+    /// Ended times without a job, if they are kept.
+    idled: Option<Mutex<Vec<Idled>>>,
+}
+
+/// Nanoseconds of the scheduler's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Idled {
+    pub(crate) idling: Idling,
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+}
 
 #[derive(Debug, Default)]
 struct Cells {
@@ -63,14 +105,21 @@ struct Cells {
 }
 
 impl Account {
+    pub(crate) fn new(keeps_stretches: bool) -> Account {
+        Account {
+            cells: CachePadded::default(),
+            idled: keeps_stretches.then(Mutex::default),
+        }
+    }
+
     /// The worker's thread runs, and is not yet at work.
     pub(crate) fn begin(&self, started_ns: u64) {
-        self.0.started_ns.store(started_ns, Ordering::Relaxed);
+        self.cells.started_ns.store(started_ns, Ordering::Relaxed);
     }
 
     /// From `now_ns` on, the worker does `activity`.
     pub(crate) fn enter(&self, activity: Activity, now_ns: u64) {
-        let cells = &self.0;
+        let cells = &self.cells;
         let since_ns = cells.since_ns.load(Ordering::Relaxed);
         cells.since_ns.store(now_ns, Ordering::Release);
         let before = cells.activity.load(Ordering::Relaxed);
@@ -78,6 +127,7 @@ impl Account {
             let part = &cells.parts_ns[before];
             let sum = part.load(Ordering::Relaxed) + now_ns.saturating_sub(since_ns);
             part.store(sum, Ordering::Relaxed);
+            self.keep(before, since_ns, now_ns);
         }
         cells.activity.store(activity as usize, Ordering::Relaxed);
     }
@@ -85,7 +135,7 @@ impl Account {
     /// The account up to `now_ns`. What the worker does during the call may count
     /// wrongly, by the length of the call.
     pub(crate) fn read(&self, now_ns: u64) -> WorkerTime {
-        let cells = &self.0;
+        let cells = &self.cells;
         let since_ns = cells.since_ns.load(Ordering::Acquire);
         let mut parts = cells.parts_ns.each_ref().map(|p| p.load(Ordering::Relaxed));
         if since_ns > 0 {
@@ -103,6 +153,46 @@ impl Account {
             parked,
         }
     }
+
+    /// The times without a job up to `now_ns`, the one that goes on included.
+    pub(crate) fn idled(&self, now_ns: u64) -> Vec<Idled> {
+        let Some(idled) = &self.idled else {
+            return Vec::new();
+        };
+        let since_ns = self.cells.since_ns.load(Ordering::Acquire);
+        let activity = self.cells.activity.load(Ordering::Relaxed);
+        let mut all = locked(idled).clone();
+        add(&mut all, activity, since_ns, now_ns);
+        all
+    }
+
+    fn keep(&self, activity: usize, start_ns: u64, end_ns: u64) {
+        if let Some(idled) = &self.idled {
+            add(&mut locked(idled), activity, start_ns, end_ns);
+        }
+    }
+}
+
+/// Adds what a worker did to its times without a job; a search and the wait until the
+/// next search are one.
+fn add(all: &mut Vec<Idled>, activity: usize, start_ns: u64, end_ns: u64) {
+    let idling = match activity {
+        a if a == Activity::Steal as usize || a == Activity::Spin as usize => Idling::Searching,
+        a if a == Activity::Parked as usize => Idling::Parked,
+        _ => return,
+    };
+    match all.last_mut() {
+        Some(last) if last.idling == idling && last.end_ns == start_ns => last.end_ns = end_ns,
+        _ => all.push(Idled {
+            idling,
+            start_ns,
+            end_ns,
+        }),
+    }
+}
+
+fn locked(idled: &Mutex<Vec<Idled>>) -> MutexGuard<'_, Vec<Idled>> {
+    idled.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -128,5 +218,42 @@ mod tests {
         assert_eq!(parts.map(|p| p.as_nanos()), [50, 1_000, 40, 50, 750]);
         assert_eq!(time.wall.as_nanos(), 1_900);
         assert_eq!(time.unexplained().as_nanos(), 10, "before the first entry");
+    }
+
+    #[test]
+    fn searches_and_sleeps_are_kept_if_wanted() {
+        let enter_all = |account: &Account| {
+            for (activity, at) in [
+                (Activity::Dispatch, 110),
+                (Activity::Steal, 150),
+                (Activity::Spin, 160),
+                (Activity::Steal, 170),
+                (Activity::Parked, 200),
+                (Activity::Dispatch, 300),
+                (Activity::Work, 310),
+                (Activity::Steal, 400),
+            ] {
+                account.enter(activity, at);
+            }
+        };
+        let kept = Account::new(true);
+        enter_all(&kept);
+        let found = kept.idled(450);
+        let found: Vec<_> = found
+            .iter()
+            .map(|i| (i.idling, i.start_ns, i.end_ns))
+            .collect();
+        let searching = Idling::Searching;
+        assert_eq!(
+            found,
+            [
+                (searching, 150, 200),
+                (Idling::Parked, 200, 300),
+                (searching, 400, 450)
+            ]
+        );
+        let not_kept = Account::new(false);
+        enter_all(&not_kept);
+        assert_eq!(not_kept.idled(450), []);
     }
 }

@@ -23,7 +23,7 @@ mod worker;
 #[cfg(all(test, model_check))]
 mod model_tests;
 
-pub use account::WorkerTime;
+pub use account::{Accounting, Idling, Stretch, WorkerTime};
 pub use handle::{Handle, Progress, RunningJob};
 pub use run::{JobPanic, Outcome};
 
@@ -43,8 +43,7 @@ use worker::Worker;
 /// How a [`GraphScheduler`] is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchedulerOptions {
-    /// Whether the workers account for their time, which reads the clock twice a job.
-    pub accounting: bool,
+    pub accounting: Accounting,
     /// More than one is for tests.
     pub workers_per_cpu: NonZeroU32,
 }
@@ -52,7 +51,7 @@ pub struct SchedulerOptions {
 impl SchedulerOptions {
     /// One worker per CPU, without accounting.
     pub const PLAIN: SchedulerOptions = SchedulerOptions {
-        accounting: false,
+        accounting: Accounting::Off,
         workers_per_cpu: NonZeroU32::MIN,
     };
 }
@@ -130,6 +129,11 @@ impl GraphScheduler {
     /// Where the time of each worker went so far; empty without accounting.
     pub fn accounts(&self) -> Vec<WorkerTime> {
         self.shared.read_accounts()
+    }
+
+    /// When the workers had nothing to do, from `began` on; empty unless that is kept.
+    pub fn stretches_since(&self, began: Instant) -> Vec<Stretch> {
+        self.shared.stretches_since(began)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the workers of a scheduler share with each other and with its callers.
 
-use super::account::{Account, WorkerTime};
+use super::account::{Account, Accounting, Stretch, WorkerTime};
 use super::item::{Item, Task};
 use super::run::Run;
 use super::sleep::Sleep;
@@ -11,6 +11,7 @@ use crossbeam_utils::CachePadded;
 use plimsoll_graph::Jobs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// No job: no run has this number.
 const IDLE: u64 = u64::MAX;
@@ -36,15 +37,24 @@ struct Runs {
 }
 
 impl Shared {
-    pub(crate) fn new(clock: Clock, stealers: Vec<Stealer<Item>>, accounting: bool) -> Shared {
+    pub(crate) fn new(
+        clock: Clock,
+        stealers: Vec<Stealer<Item>>,
+        accounting: Accounting,
+    ) -> Shared {
         let workers = stealers.len();
+        let keeps_stretches = accounting == Accounting::Stretches;
         let idle = |_| CachePadded::new(AtomicU64::new(IDLE));
         Shared {
             clock,
             sleep: Sleep::new(workers, clock),
             timed: TimedQueue::new(),
             stealers,
-            accounts: accounting.then(|| (0..workers).map(|_| Account::default()).collect()),
+            accounts: (accounting != Accounting::Off).then(|| {
+                (0..workers)
+                    .map(|_| Account::new(keeps_stretches))
+                    .collect()
+            }),
             running: (0..workers).map(idle).collect(),
             runs: Mutex::new(Runs::default()),
         }
@@ -121,6 +131,25 @@ impl Shared {
     pub(crate) fn read_accounts(&self) -> Vec<WorkerTime> {
         let accounts = self.accounts.iter().flatten();
         accounts.map(|a| a.read(self.clock.now_ns())).collect()
+    }
+
+    /// When workers had nothing to do, from `began` on.
+    pub(crate) fn stretches_since(&self, began: Instant) -> Vec<Stretch> {
+        let zero_ns = self.clock.ns_at(began);
+        let now_ns = self.clock.now_ns();
+        let accounts = self.accounts.iter().flatten().enumerate();
+        let all = accounts.flat_map(|(worker, account)| {
+            let idled = account.idled(now_ns).into_iter();
+            idled
+                .filter(|idled| idled.end_ns > zero_ns)
+                .map(move |idled| Stretch {
+                    worker,
+                    idling: idled.idling,
+                    start_ns: idled.start_ns.saturating_sub(zero_ns),
+                    end_ns: idled.end_ns - zero_ns,
+                })
+        });
+        all.collect()
     }
 
     pub(crate) fn note_running(&self, worker: usize, run: u32, job: u32) {

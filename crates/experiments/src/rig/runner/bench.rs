@@ -6,21 +6,21 @@ use super::super::outcome::{
     TimedFigures,
 };
 use super::super::plan::RigPlan;
+use super::link::Link;
 use super::messages::{Answer, Doing};
-use super::serve::Link;
 use plimsoll_engine::RunError;
 use plimsoll_graph::{JobGraph, Schedule};
 use plimsoll_model::CpuSet;
 use plimsoll_schedulers::{
     Account, Calibration, Choice, ExecuteError, JobRun, JobTime, Kernel, LoadError, Neighbours,
-    PATIENCE, Scheduler, SchedulerError, Timeline, Work, calibrate, call_within, execute_while,
-    start, start_accounted,
+    PATIENCE, Scheduler, SchedulerError, Timeline, Work, WorkerEvent, calibrate, call_within,
+    execute_while, start, start_accounted,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How a scheduler is started.
-type How = fn(&Choice, &CpuSet) -> Result<Box<dyn Scheduler>, SchedulerError>;
+pub(super) type How = fn(&Choice, &CpuSet) -> Result<Box<dyn Scheduler>, SchedulerError>;
 
 /// Points of the curve of concurrency over time that a trial keeps.
 const PARTS: usize = 100;
@@ -92,9 +92,9 @@ impl<'a> Bench<'a> {
     ///
     /// # Errors
     /// It does not start, or there is none.
-    pub(super) fn start(&mut self) -> Result<(), Broken> {
+    pub(super) fn start(&mut self, how: How) -> Result<(), Broken> {
         self.link.say(&Answer::Doing(Doing::Starting));
-        let started = self.started(start)?.map_err(|error| match error {
+        let started = self.started(how)?.map_err(|error| match error {
             SchedulerError::Library(LoadError::Start { why, .. }) => {
                 Broken::Contract(format!("it does not start: {why}"))
             }
@@ -189,6 +189,26 @@ impl<'a> Bench<'a> {
         job: &Job<'_>,
         out: &mut RigOutcome,
     ) -> Result<Vec<JobTime>, Broken> {
+        Ok(self.run_jobs(job, out)?.1)
+    }
+
+    /// Runs a job; the times of its nodes, and what the workers did between them if the
+    /// scheduler was started to keep that.
+    pub(super) fn trace(
+        &mut self,
+        job: &Job<'_>,
+    ) -> Result<(Vec<JobTime>, Vec<WorkerEvent>), Broken> {
+        let (jobs, times) = self.run_jobs(job, &mut RigOutcome::default())?;
+        let began_on = jobs.began().zip(self.scheduler.as_ref());
+        let events = began_on.map(|(began, scheduler)| scheduler.events_since(began));
+        Ok((times, events.unwrap_or_default()))
+    }
+
+    fn run_jobs(
+        &mut self,
+        job: &Job<'_>,
+        out: &mut RigOutcome,
+    ) -> Result<(Arc<JobRun>, Vec<JobTime>), Broken> {
         let Some((taken, calibration)) = self.scheduler.take().zip(self.calibration) else {
             let why = "the scheduler does not run; this is a defect of Plimsoll";
             return Err(Broken::Rig(RunError::Stuck(why.to_owned())));
@@ -227,7 +247,7 @@ impl<'a> Bench<'a> {
                 parts: timeline.concurrency_in_parts(PARTS),
             });
         }
-        Ok(times)
+        Ok((jobs, times))
     }
 }
 

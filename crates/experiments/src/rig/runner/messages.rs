@@ -3,7 +3,7 @@
 use super::super::outcome::{RigOutcome, RigSetting};
 use super::super::plan::RigPlan;
 use plimsoll_model::TrialSpec;
-use plimsoll_schedulers::JobTime;
+use plimsoll_schedulers::{JobTime, WorkerEvent, WorkerEventKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -56,7 +56,10 @@ pub(super) enum Answer {
     Probed,
     /// What a trial measured.
     Measured(RigOutcome),
-    Traced(Vec<Ran>),
+    Traced {
+        jobs: Vec<Ran>,
+        events: Vec<Did>,
+    },
     /// The scheduler broke its contract outside of a trial.
     Broke(String),
     /// A usage error.
@@ -99,6 +102,32 @@ impl From<Ran> for JobTime {
         JobTime {
             job,
             worker,
+            start_ns,
+            end_ns,
+        }
+    }
+}
+
+/// What a worker did between jobs: worker, whether it slept, start and end in
+/// nanoseconds.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Did(usize, bool, u64, u64);
+
+impl From<WorkerEvent> for Did {
+    fn from(event: WorkerEvent) -> Did {
+        let slept = event.kind == WorkerEventKind::Park;
+        Did(event.worker, slept, event.start_ns, event.end_ns)
+    }
+}
+
+impl From<Did> for WorkerEvent {
+    fn from(Did(worker, slept, start_ns, end_ns): Did) -> WorkerEvent {
+        WorkerEvent {
+            worker,
+            kind: match slept {
+                true => WorkerEventKind::Park,
+                false => WorkerEventKind::Steal,
+            },
             start_ns,
             end_ns,
         }

@@ -2,16 +2,16 @@
 //! its own (`serve`), which the rig starts for it and kills (`process`).
 
 mod bench;
+mod link;
 mod messages;
 mod process;
 mod series;
 mod serve;
 mod trace;
 
-use super::experiment::RigSite;
+use super::files::{RigSite, new_file, refuse_changed_libraries};
 use super::outcome::{RigOutcome, RigSetting, RigTrial};
 use super::plan::RigPlan;
-use super::prepare::{new_file, refuse_changed_libraries};
 use crate::experiment::Machine;
 use messages::{Answer, Order, Task};
 use plimsoll_engine::{Observer, RunError, Runner, ServiceTarget, TrialSensors, measure};

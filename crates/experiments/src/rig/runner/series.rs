@@ -5,7 +5,6 @@ use super::super::graphs::{Planned, grain_graph, grain_jobs};
 use super::super::outcome::{RigOutcome, RigSetting};
 use super::super::plan::{RigPlan, peak_sizes};
 use super::bench::{Bench, Broken, Job};
-use super::serve::known;
 use plimsoll_engine::RunError;
 use plimsoll_engine::order::visits;
 use plimsoll_graph::{JobGraph, Schedule, ShapeError};
@@ -200,4 +199,10 @@ fn process_cpu_time() -> Duration {
         time.tv_sec.unsigned_abs(),
         time.tv_nsec.unsigned_abs() as u32,
     )
+}
+
+/// The graph of a task that has one.
+pub(super) fn known(planned: Option<&Planned>) -> Result<&Planned, RunError> {
+    let why = "the plan has no graph for this trial; this is a defect of Plimsoll";
+    planned.ok_or_else(|| RunError::Stuck(why.to_owned()))
 }

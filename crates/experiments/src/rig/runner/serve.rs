@@ -8,19 +8,13 @@ use super::super::graphs::Planned;
 use super::super::outcome::{RigOutcome, RigSetting};
 use super::super::plan::RigPlan;
 use super::bench::{Bench, Broken, Job};
-use super::messages::{Answer, GO, Order, Ran, Task};
-use super::series::RunSeries;
+use super::link::{Link, end_at_once};
+use super::messages::{Answer, Did, GO, Order, Ran, Task};
+use super::series::{RunSeries, known};
 use plimsoll_engine::RunError;
 use plimsoll_model::TrialSpec;
-use rustix::process::{Signal, getpid, kill_process, set_parent_process_death_signal};
-use rustix::stdio::{dup2_stdin, dup2_stdout};
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
-
-/// How often the process says that it goes on.
-const ALIVE_EVERY: Duration = Duration::from_secs(1);
+use plimsoll_schedulers::{start, start_traced};
+use std::io;
 
 /// Runs this process as that of a scheduler under test, with orders on standard input
 /// and answers on standard output. Does not return after an answer: at exit the
@@ -40,10 +34,6 @@ pub fn serve_scheduler() -> io::Result<()> {
     while link.line().is_ok() {}
     end_at_once();
     Ok(())
-}
-
-fn end_at_once() {
-    let _ = kill_process(getpid(), Signal::KILL);
 }
 
 fn carry_out(order: &Order, link: &mut Link) -> Result<Answer, Broken> {
@@ -67,7 +57,7 @@ fn carry_out(order: &Order, link: &mut Link) -> Result<Answer, Broken> {
         Task::Trace { .. } => {
             let graph = known(planned.as_ref())?.shared.clone();
             let grain = plan.graph_grain;
-            bench.start()?;
+            bench.start(start_traced)?;
             bench.calibrate(grain, true)?;
             let job = Job {
                 graph: &graph,
@@ -75,9 +65,12 @@ fn carry_out(order: &Order, link: &mut Link) -> Result<Answer, Broken> {
                 schedule: None,
                 timed: true,
             };
-            let times = bench.run(&job, &mut RigOutcome::default())?;
+            let (times, events) = bench.trace(&job)?;
             bench.stop()?;
-            Ok(Answer::Traced(times.into_iter().map(Ran::from).collect()))
+            Ok(Answer::Traced {
+                jobs: times.into_iter().map(Ran::from).collect(),
+                events: events.into_iter().map(Did::from).collect(),
+            })
         }
     }
 }
@@ -90,7 +83,7 @@ fn measured(
     bench: &mut Bench<'_>,
 ) -> Result<RigOutcome, Broken> {
     let mut out = RigOutcome::default();
-    let ended = bench.start().and_then(|()| {
+    let ended = bench.start(start).and_then(|()| {
         let mut series = RunSeries {
             plan,
             bench,
@@ -126,61 +119,4 @@ fn planned(order: &Order) -> Result<Option<Planned>, RunError> {
     planned
         .map(Some)
         .map_err(|e| RunError::Usage(e.to_string()))
-}
-
-pub(super) fn known(planned: Option<&Planned>) -> Result<&Planned, RunError> {
-    let why = "the plan has no graph for this trial; this is a defect of Plimsoll";
-    planned.ok_or_else(|| RunError::Stuck(why.to_owned()))
-}
-
-/// The pipes to the rig.
-#[derive(Debug)]
-pub(super) struct Link {
-    orders: BufReader<File>,
-    answers: File,
-    said: Instant,
-}
-
-impl Link {
-    fn open() -> io::Result<Link> {
-        // The rig's own end, by whatever signal, is that of this process too.
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        let orders = io::stdin().as_fd().try_clone_to_owned()?;
-        let answers = io::stdout().as_fd().try_clone_to_owned()?;
-        // What a library reads and prints is not for the rig.
-        dup2_stdin(File::open("/dev/null")?)?;
-        dup2_stdout(io::stderr())?;
-        Ok(Link {
-            orders: BufReader::new(orders.into()),
-            answers: answers.into(),
-            said: Instant::now(),
-        })
-    }
-
-    /// The next line; an error if the rig has closed the pipe.
-    fn line(&mut self) -> io::Result<String> {
-        let mut line = String::new();
-        match self.orders.read_line(&mut line)? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => Ok(line),
-        }
-    }
-
-    /// Says something; if nobody is there to hear it, the process ends.
-    pub(super) fn say(&mut self, answer: &Answer) {
-        let said = serde_json::to_string(answer).map_err(io::Error::from);
-        let said = said.and_then(|text| self.answers.write_all(format!("{text}\n").as_bytes()));
-        if said.is_err() {
-            end_at_once();
-        }
-        self.said = Instant::now();
-    }
-
-    /// Says now and then that the process goes on, which it does.
-    pub(super) fn goes_on(&mut self) -> bool {
-        if self.said.elapsed() >= ALIVE_EVERY {
-            self.say(&Answer::Alive);
-        }
-        true
-    }
 }

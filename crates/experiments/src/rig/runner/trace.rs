@@ -5,11 +5,14 @@ use super::super::plan::RigPlan;
 use super::messages::{Answer, Order, Task};
 use super::process::{Lost, Patience, SchedulerProcess, unasked};
 use plimsoll_engine::RunError;
-use plimsoll_schedulers::{JobTime, Trace, write_trace};
+use plimsoll_schedulers::{JobTime, Trace, WorkerEvent, write_trace};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::atomic::AtomicBool;
+
+/// The jobs of a run, and what the workers did between them.
+type Happened = (Vec<JobTime>, Vec<WorkerEvent>);
 
 /// Runs the graph once on each scheduler, without start times, and writes what happened.
 /// A scheduler that breaks its contract is not in it; its first trial says why.
@@ -22,10 +25,10 @@ pub(super) fn trace(
     file: File,
     stop: &AtomicBool,
 ) -> Result<(), RunError> {
-    let mut runs: Vec<(&str, Vec<JobTime>)> = Vec::new();
+    let mut runs: Vec<(&str, Happened)> = Vec::new();
     for scheduler in &plan.schedulers {
         match once(plan, program, scheduler, stop) {
-            Ok(times) => runs.push((scheduler, times)),
+            Ok(happened) => runs.push((scheduler, happened)),
             Err(Lost::Broke(_)) => {}
             Err(Lost::Stopped) => return Ok(()),
             Err(Lost::Rig(error)) => return Err(error),
@@ -34,11 +37,11 @@ pub(super) fn trace(
     let planned = Planned::of(&plan.graph, plan).map_err(|e| RunError::Usage(e.to_string()))?;
     let traces: Vec<Trace<'_>> = runs
         .iter()
-        .map(|(scheduler, times)| Trace {
+        .map(|(scheduler, (times, events))| Trace {
             scheduler,
             graph: planned.graph(),
             times,
-            events: &[],
+            events,
         })
         .collect();
     let mut out = BufWriter::new(file);
@@ -51,7 +54,7 @@ fn once(
     program: &[OsString],
     scheduler: &str,
     stop: &AtomicBool,
-) -> Result<Vec<JobTime>, Lost> {
+) -> Result<Happened, Lost> {
     let order = Order {
         plan: plan.clone(),
         task: Task::Trace {
@@ -60,7 +63,10 @@ fn once(
     };
     let mut process = SchedulerProcess::prepared(program, &order, stop)?;
     match process.carry_out(Patience::WhileAlive, stop)? {
-        Answer::Traced(times) => Ok(times.into_iter().map(JobTime::from).collect()),
+        Answer::Traced { jobs, events } => Ok((
+            jobs.into_iter().map(JobTime::from).collect(),
+            events.into_iter().map(WorkerEvent::from).collect(),
+        )),
         other => Err(unasked(other)),
     }
 }
