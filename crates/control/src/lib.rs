@@ -1,5 +1,5 @@
 //! All changes to the machine and their undoing: cgroups, scheduling class,
-//! affinity, freeze and thaw, idle states.
+//! affinity, freeze and thaw, idle states, CPUs of interrupts.
 //!
 //! [`CgroupLayout`] describes where groups can be made. [`Group`] is a group of our
 //! own that commands run in; its drop undoes everything. A change outside the group
@@ -53,6 +53,7 @@ mod folder;
 mod gate;
 mod group;
 pub mod idle;
+mod interrupts;
 mod journal;
 mod layout;
 mod mechanism;
@@ -70,6 +71,7 @@ pub use attach_wait::start_attach_wait;
 pub use error::ControlError;
 pub use gate::{Gate, NotPassed, pass_gate};
 pub use group::{Group, wait_with_cpu_time};
+pub use interrupts::MovedInterrupts;
 pub use journal::{Asked, AtEnd, Journal, Journals, OnlyOne, Repaired, Running};
 pub use layout::CgroupLayout;
 pub use mechanism::{Capabilities, CgroupSupport, Means, Mechanism};

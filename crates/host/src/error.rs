@@ -19,6 +19,15 @@ pub enum HostError {
     ServiceEnded,
     #[error("this process has no thread {tid}; read thread IDs after the threads have started")]
     NoThread { tid: u32 },
+    /// An event of the kernel cannot be recorded.
+    #[error("the kernel's event {name} cannot be recorded: {source}{}", way_out(.source))]
+    NoTracepoint {
+        name: &'static str,
+        source: io::Error,
+    },
+    /// The buffer was full before it was read.
+    #[error("{lost} of the kernel's events {name} were lost; record for a shorter time")]
+    EventsLost { name: &'static str, lost: u64 },
     /// The cgroup does not exist or does not count CPU time.
     #[error(
         "there is no cgroup '{name}' that counts CPU time; use its path below the cgroup \

@@ -10,6 +10,7 @@
 //! - [`requirements()`] lists which counters and conditions are met or missed.
 //! - [`listeners`] finds the processes that listen at an address.
 //! - [`idle`] reads idle states and limits on wake-up latency.
+//! - [`Tracepoints`] record when CPUs leave idle states and tasks are woken and run.
 //!
 //! This crate must not change anything on the machine and does not judge
 //! whether a trial is valid.
@@ -35,6 +36,7 @@ mod account;
 mod cgroup;
 mod clock;
 mod cpu_model;
+mod device_interrupts;
 mod energy;
 mod error;
 #[cfg(test)]
@@ -57,10 +59,12 @@ mod socket;
 mod stat;
 mod task;
 mod topology;
+mod tracepoints;
 mod tracking;
 mod virtualisation;
 
 pub use cgroup::{Cgroups, OwnGroup, OwnGroups, cpu_quota, own_cpu_quota};
+pub use device_interrupts::interrupts_of;
 pub use error::{HostError, Malformed};
 pub use interrupts::interrupt_time;
 pub use last_cpu::{Family, TaskCpuReader, TaskOnCpu, processes_named, processes_of_unit};
@@ -79,6 +83,7 @@ pub use sensors::{Sensors, ServiceSource, Subject};
 pub use socket::{Listeners, listeners};
 pub use stat::CpuTimes;
 pub use topology::{Vicinity, cores_of, vicinity};
+pub use tracepoints::Tracepoints;
 pub use virtualisation::is_virtual_machine;
 
 /// Combines two counters; unknown if either is.

@@ -116,7 +116,7 @@ pub use units::{
     Bytes, CpuTime, Energy, OutOfRange, Rate, Share, human_duration, human_minutes, parse_duration,
 };
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
-pub use wake::{IdlePolicy, Placement, Wait};
+pub use wake::{CpuEvent, CpuEventKind, IdlePolicy, Placement, Wait, WakeParts};
 pub use workload::{
     Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,
 };

@@ -1,9 +1,11 @@
 //! Wake-ups of sleeping threads: how a thread waits, where its waker runs, and what the CPUs do
 //! meanwhile.
 
+use crate::CpuId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::time::Duration;
 
 /// How a thread waits to be woken.
 #[derive(
@@ -78,6 +80,51 @@ impl Placement {
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+/// What a CPU did, by one of the kernel's tracepoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CpuEvent {
+    /// CLOCK_MONOTONIC.
+    pub at_ns: u64,
+    /// Where it happened; of a waking, the waker's CPU.
+    pub cpu: CpuId,
+    pub kind: CpuEventKind,
+}
+
+/// Which tracepoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CpuEventKind {
+    /// sched_waking: somebody wakes the task.
+    Waking { tid: u32 },
+    /// sched_wakeup: the task is in a run queue.
+    Runnable { tid: u32 },
+    /// sched_switch: the task runs.
+    Runs { tid: u32 },
+    /// cpu_idle: the CPU enters an idle state.
+    IdleEntered,
+    /// cpu_idle: the CPU has left its idle state.
+    IdleLeft,
+}
+
+/// The parts of a wake-up, from the call in the kernel that wakes until the task runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WakeParts {
+    /// Until the CPU has left its idle state; `None` if it was in none.
+    #[serde(rename = "idle_exit_ns", with = "crate::OptionNs")]
+    pub idle_exit: Option<Duration>,
+    /// Until the task is in the run queue.
+    #[serde(rename = "activation_ns", with = "crate::Ns")]
+    pub activation: Duration,
+    /// In the run queue.
+    #[serde(rename = "run_queue_ns", with = "crate::Ns")]
+    pub run_queue: Duration,
+}
+
+impl WakeParts {
+    pub fn total(&self) -> Duration {
+        self.idle_exit.unwrap_or_default() + self.activation + self.run_queue
     }
 }
 

@@ -1,6 +1,7 @@
 //! `plimsoll gate`: keeps those CPUs awake that chosen tasks run on.
 
 mod args;
+mod interrupts;
 mod latency;
 mod prove;
 
@@ -29,15 +30,7 @@ use std::time::{Duration, Instant};
 const PERIODS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(20));
 
 pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
-    let names_tasks = [&args.cgroup, &args.unit, &args.comm]
-        .iter()
-        .any(|n| n.is_some());
-    if args.command.is_empty() && args.pid.is_none() && !names_tasks {
-        let way_out = "add -- CMD, or one of --pid, --cgroup, --unit and --comm";
-        return Err(Failure::Mistake(format!(
-            "no tasks to follow were named; {way_out}"
-        )));
-    }
+    names_tasks(args)?;
     let root = Root::machine();
     let fail = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
     let online = online_cpus(&root).map_err(|e| fail(&e))?;
@@ -48,6 +41,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
     let journals = Journals::usual();
     restore_if_possible(&journals, &root);
     let resolved = latency::resolve(&root, &online, args.latency, args.means)?;
+    let irqs = interrupts::of(&args.irq, &root)?;
     let mut signals = Signals::listen(&root)?;
     let mut child = start(args, pool.as_ref())?;
     let request = GateRequest {
@@ -65,6 +59,8 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
     let started = Gating::start(&root, &journals, request, resolved.means);
     let mut gating = started.map_err(|error| end_child(&mut child, error.into()))?;
     notify(Notice::Note(resolved.explained));
+    let moved = interrupts::move_to(pool.as_ref(), &irqs, (&journals, &root), &mut notify);
+    let _moved = moved.map_err(|failure| end_child(&mut child, failure))?;
     let mut prove = args.prove.then(Prove::new);
     let ended = supervise(
         &mut gating,
@@ -89,6 +85,17 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
         0 => Ok(()),
         code => Err(Failure::Command(code)),
     }
+}
+
+fn names_tasks(args: &GateArgs) -> Result<(), Failure> {
+    let names = [&args.cgroup, &args.unit, &args.comm];
+    if !args.command.is_empty() || args.pid.is_some() || names.iter().any(|n| n.is_some()) {
+        return Ok(());
+    }
+    let way_out = "add -- CMD, or one of --pid, --cgroup, --unit and --comm";
+    Err(Failure::Mistake(format!(
+        "no tasks to follow were named; {way_out}"
+    )))
 }
 
 fn law(args: &GateArgs, root: &Root, cores: Vec<CpuSet>) -> Result<KeepAwake, Failure> {

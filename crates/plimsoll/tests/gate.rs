@@ -73,6 +73,11 @@ fn mistakes_are_one_sentence_and_exit_with_2() {
         ("--latency poll --pid 1 --budget 10W", "10W cannot be kept"),
         ("--latency poll --pid 1 --budget 0%", "above 0%"),
         ("--latency poll --pool 9999 -- true", "--pool 9999"),
+        ("--latency poll --irq eth0 -- true", "--pool <N>"),
+        (
+            "--latency poll --means spinner --pool 1 --irq no-such-device -- true",
+            "'no-such-device' has no interrupts",
+        ),
         ("--latency poll --pid 1 -- true", "cannot be used with"),
         ("--latency poll --pid 0", "--pid <PID>"),
     ] {
@@ -134,6 +139,80 @@ fn slots() -> Vec<String> {
         found.extend(fs::read_to_string(file));
     }
     found
+}
+
+/// How often a CPU entered its idle states, by name.
+fn entered(cpu: u32) -> Vec<(String, u64)> {
+    let read = |state: u32, file: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{state}/{file}");
+        fs::read_to_string(path).map(|text| text.trim().to_owned())
+    };
+    let states =
+        (0..).map_while(|state| Some((read(state, "name").ok()?, read(state, "usage").ok()?)));
+    states
+        .map(|(name, usage)| (name, usage.parse().unwrap()))
+        .collect()
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn the_gated_cpu_uses_no_state_beyond_the_limit_and_others_do() {
+    let (folder, _alone) = alone();
+    let before = slots();
+    // What this thread starts stays on CPU 1.
+    plimsoll_pool::pin_this_thread(1).unwrap();
+    let args = "--latency 5us --means limit -- sh -c 'while sleep 0.01; do :; done'";
+    let mut child = running(&folder, args);
+    wait("CPU 1 is held", || slots() != before);
+    let (first, other) = (entered(1), entered(0));
+    wait("many sleeps", || {
+        entered(1)
+            .iter()
+            .zip(&first)
+            .any(|(now, then)| now.1 > then.1 + 100)
+    });
+    let last = entered(1);
+    let grown = |name: &str| {
+        let of = |all: &[(String, u64)]| all.iter().find(|s| s.0.ends_with(name)).unwrap().1;
+        of(&last) - of(&first)
+    };
+    assert!(grown("C1") > 0, "{last:?}");
+    assert_eq!((grown("C2"), grown("C3")), (0, 0), "{first:?} {last:?}");
+    let deep = |all: &[(String, u64)]| all.last().unwrap().1;
+    wait("CPU 0 in its deepest state", || {
+        deep(&entered(0)) > deep(&other)
+    });
+    send(&child, &[Signal::TERM]);
+    child.wait().unwrap();
+    assert_eq!(slots(), before);
+    assert_eq!(folder.journals(), 0);
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn interrupts_are_handled_by_the_pool_and_given_back_also_after_a_kill() {
+    let (folder, _alone) = alone();
+    let table = fs::read_to_string("/proc/interrupts").unwrap();
+    let line = table.lines().find(|line| line.ends_with("ttyS0")).unwrap();
+    let irq = line.split_once(':').unwrap().0.trim();
+    let cpus = || fs::read_to_string(format!("/proc/irq/{irq}/smp_affinity_list")).unwrap();
+    let before = cpus();
+    let args = format!("{SPIN} --pool 1 --irq ttyS0 -- sleep 600");
+    for signal in [Signal::TERM, Signal::KILL] {
+        let mut child = running(&folder, &args);
+        wait("the interrupt is moved", || cpus() == "1\n");
+        send(&child, &[signal]);
+        child.wait().unwrap();
+        if signal == Signal::KILL {
+            has(
+                &folder.run("repair").says(0, &[]).stdout,
+                &["the CPUs of interrupt"],
+            );
+        }
+        assert_eq!(cpus(), before);
+        fs::remove_file(folder.path("log")).unwrap();
+    }
+    assert_eq!(folder.journals(), 0);
 }
 
 #[test]

@@ -13,8 +13,9 @@ mod common;
 
 use common::{Folder, short, wait};
 use rusqlite::{Connection, OpenFlags};
+use serde_json::Value;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::SystemTime;
 
@@ -192,6 +193,42 @@ impl Drop for Offline {
     fn drop(&mut self) {
         let _ = fs::write(CPU, "1");
     }
+}
+
+/// The parts of the wake-ups that a run recorded, in nanoseconds: until the CPU had left its idle
+/// state (none if it was in none), until the thread was runnable, until it ran.
+fn recorded(record: &Path) -> Vec<(Option<u64>, u64, u64)> {
+    let db = Connection::open_with_flags(record, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+    let mut trials = db.prepare("SELECT outcome_json FROM trial").unwrap();
+    let outcomes = trials.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let of = |outcome: rusqlite::Result<String>| {
+        let outcome: Value = serde_json::from_str(&outcome.unwrap()).unwrap();
+        let recorded = &outcome["recorded"];
+        assert!(recorded["absent"].is_null(), "{recorded}");
+        let parts = recorded["wakeups"].as_array().unwrap().iter();
+        let ns = |part: &Value, name: &str| part[name].as_u64();
+        let of = |part: &Value| {
+            let known = |name| ns(part, name).unwrap();
+            (
+                ns(part, "idle_exit_ns"),
+                known("activation_ns"),
+                known("run_queue_ns"),
+            )
+        };
+        parts.map(of).collect::<Vec<_>>()
+    };
+    outcomes.flat_map(of).collect()
+}
+
+#[test]
+#[ignore = "needs the guest: cargo xtask guest"]
+fn wake_ups_out_of_idle_states_are_recorded_in_their_parts() {
+    let folder = Folder::new();
+    let args = "wake --waits futex --gaps 10ms --policies as-is --passes 1 -z 1s -o w.plimsoll";
+    folder.run(args);
+    let parts = recorded(&folder.path("w.plimsoll"));
+    let asleep = parts.iter().filter(|(exit, ..)| exit.is_some()).count();
+    assert!(asleep > 30, "{asleep} of {}: {parts:?}", parts.len());
 }
 
 #[test]

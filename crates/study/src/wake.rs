@@ -13,6 +13,10 @@
 //! The percentiles of so few passes would be too narrow: resampled means of three never leave their
 //! range, which holds the truth in 75 % of all cases.
 
+mod parts;
+
+pub use parts::{parts, typical};
+
 use crate::bootstrap::{resample, shows_quantile};
 use crate::student;
 use plimsoll_model::{Estimate, Histogram};

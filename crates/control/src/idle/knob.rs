@@ -1,12 +1,12 @@
-//! The files that say how deeply CPUs may sleep. All programs share them: none has an
-//! owner, and none goes back to its former value when its writer ends.
+//! The files that say how deeply CPUs may sleep, and which CPUs interrupts wake. All programs
+//! share them: none has an owner, and none goes back to its former value when its writer ends.
 
 use crate::error::ControlError;
 use crate::files::{is_absent, is_denied};
 use crate::schedule::set_affinity;
 use plimsoll_host::Root;
 use plimsoll_host::idle::{HALT_POLL_NS, ResumeLatency, disable_file, resume_latency_file};
-use plimsoll_model::CpuId;
+use plimsoll_model::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -24,6 +24,8 @@ pub(crate) enum Knob {
     DisabledState { cpu: CpuId, state: u32 },
     /// How long a guest polls before it halts, in nanoseconds.
     HaltPollNs,
+    /// The CPUs that may handle an interrupt.
+    InterruptCpus { irq: u32 },
 }
 
 impl Knob {
@@ -32,18 +34,19 @@ impl Knob {
             Knob::ResumeLatency { cpu } => resume_latency_file(cpu),
             Knob::DisabledState { cpu, state } => disable_file(cpu, state),
             Knob::HaltPollNs => HALT_POLL_NS.to_owned(),
+            Knob::InterruptCpus { irq } => format!("/proc/irq/{irq}/smp_affinity_list"),
         })
     }
 
     pub(crate) fn cpu(self) -> Option<CpuId> {
         match self {
             Knob::ResumeLatency { cpu } | Knob::DisabledState { cpu, .. } => Some(cpu),
-            Knob::HaltPollNs => None,
+            Knob::HaltPollNs | Knob::InterruptCpus { .. } => None,
         }
     }
 
-    /// Whether `value` lets the CPU sleep more deeply than `other`; `None` if one of them
-    /// is no value of this file.
+    /// Whether `value` lets the CPU sleep more deeply than `other`, or has other CPUs; `None` if
+    /// one of them is no value of this file.
     pub(crate) fn is_looser(self, value: &str, other: &str) -> Option<bool> {
         let numbers = || Some((value.parse::<u64>().ok()?, other.parse::<u64>().ok()?));
         match self {
@@ -54,6 +57,10 @@ impl Knob {
             // Since Linux 5.6 bits of who has switched it off: any of them does.
             Knob::DisabledState { .. } => numbers().map(|(value, other)| value == 0 && other != 0),
             Knob::HaltPollNs => numbers().map(|(value, other)| value < other),
+            Knob::InterruptCpus { .. } => {
+                let cpus = |text: &str| text.parse::<CpuSet>().ok();
+                Some(cpus(value)? != cpus(other)?)
+            }
         }
     }
 
@@ -76,6 +83,7 @@ impl fmt::Display for Knob {
                 write!(f, "the switch of idle state {state} of CPU {cpu}")
             }
             Knob::HaltPollNs => f.write_str("the guest's polling time (guest_halt_poll_ns)"),
+            Knob::InterruptCpus { irq } => write!(f, "the CPUs of interrupt {irq}"),
         }
     }
 }

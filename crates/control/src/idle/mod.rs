@@ -32,13 +32,12 @@ mod tests;
 pub use means::{IdleMeans, MeansHere, choose_means};
 pub use spinner::{SpinEnd, SpinLimits};
 
-pub(crate) use held::{left, release};
-pub(crate) use knob::{Knob, Machine};
+pub(crate) use held::{Held, left, release};
+pub(crate) use knob::{Hands, Knob, Machine};
 
 use crate::error::ControlError;
 use crate::journal::Journal;
-use held::{Held, InFile};
-use knob::Hands;
+use held::InFile;
 use plimsoll_host::Root;
 use plimsoll_host::idle::{DMA_LATENCY, ResumeLatency, idle_states};
 use plimsoll_model::CpuId;

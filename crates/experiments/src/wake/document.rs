@@ -129,10 +129,8 @@ fn notes(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
         let clock = row.clock_absent.iter();
         absent.extend(clock.map(|why| format!("Lost turbo: absent, {why}.")));
     }
-    absent.push(format!(
-        "Parts of a wake-up: absent, {}.",
-        found.split.absent
-    ));
+    let split = found.split.absent.iter();
+    absent.extend(split.map(|why| format!("Parts of a wake-up: {why}.")));
     absent.dedup();
     absent.sort();
     absent.dedup();

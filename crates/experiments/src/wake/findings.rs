@@ -183,9 +183,38 @@ pub struct ProgramFigureFinding {
     pub value: Option<Estimate>,
 }
 
-/// The parts of a wake-up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+/// The parts of a wake-up, from the kernel's tracepoints.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SplitFinding {
-    /// Why it is not measured.
-    pub absent: String,
+    /// Policies of which none was recorded, and why; null if there is no such policy.
+    pub absent: Option<String>,
+    /// A row for each policy and kind of wake-up of which some were recorded.
+    pub rows: Vec<SplitRow>,
+}
+
+/// The parts of one kind of wake-up under one policy: the mean over the passes of that over the
+/// middle half of a pass, by their total. The parts add up to the total.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SplitRow {
+    pub policy: IdlePolicy,
+    /// How the thread waits.
+    pub wait: Wait,
+    /// Where its waker runs.
+    pub placement: Placement,
+    /// From one wake-up to the next, on average.
+    pub gap_us: f64,
+    pub arrivals: Arrivals,
+    /// From sched_waking until the CPU has left its idle state (cpu_idle); 0 for a CPU in none.
+    pub idle_exit_us: Option<Estimate>,
+    /// Until the thread is in the run queue (sched_wakeup).
+    pub activation_us: Option<Estimate>,
+    /// Until it runs (sched_switch).
+    pub run_queue_us: Option<Estimate>,
+    /// The sum. It has neither the system calls of waker and thread, nor their way into and out of
+    /// the kernel, but has what recording costs.
+    pub total_us: Option<Estimate>,
+    /// Wake-ups of a CPU in an idle state.
+    pub idle_pct: f64,
+    /// Wake-ups that were recorded.
+    pub wakeups: usize,
 }

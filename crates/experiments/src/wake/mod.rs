@@ -15,6 +15,7 @@ mod plan;
 mod policy;
 mod prepare;
 mod program;
+mod record;
 mod runner;
 mod study;
 mod tables;

@@ -1,7 +1,7 @@
 //! What a trial is made at, and what it measures besides latency and slip.
 
 use super::program::{Program, ProgramFigure};
-use plimsoll_model::{Arrivals, IdlePolicy, Placement, Rate, Trial, TrialSetting, Wait};
+use plimsoll_model::{Arrivals, IdlePolicy, Placement, Rate, Trial, TrialSetting, Wait, WakeParts};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -108,8 +108,20 @@ pub struct WakeOutcome {
     /// What the program printed; empty where a thread of Plimsoll is woken.
     #[serde(default)]
     pub program: Vec<ProgramFigure>,
+    /// Some more wake-ups after those that were timed, recorded in their parts.
+    #[serde(default)]
+    pub recorded: Recorded,
     /// The idle states of the woken thread's CPU; empty without a cpuidle driver.
     pub states: Vec<StateUse>,
+}
+
+/// Wake-ups in parts.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Empty if none was recorded.
+    pub wakeups: Vec<WakeParts>,
+    /// Why none was; `None` if some were.
+    pub absent: Option<String>,
 }
 
 /// An idle state within a window.

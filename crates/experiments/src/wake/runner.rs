@@ -4,6 +4,7 @@ use super::outcome::{StateUse, WakeLoad, WakeOutcome, WakeSetting, WakeTrial, Wa
 use super::plan::WakePlan;
 use super::policy::{Policy, WakeSite};
 use super::program::{Ready, prepare};
+use super::record::record;
 use crate::experiment::Machine;
 use plimsoll_engine::{Observer, RunError, Runner, ServiceTarget, TrialSensors, measure};
 use plimsoll_host::Root;
@@ -67,14 +68,15 @@ impl WakeRunner<'_> {
         let placed = self.plan.placed(wakes.placement).ok_or_else(no_cpus)?;
         let wakee = placed.wakee_cpu;
         let mut held = self.hold(spec.setting.policy, wakee)?;
-        let pair = Pair::start(&PairSpec {
+        let woken = PairSpec {
             wait: wakes.wait,
             waker: placed.waker_cpu,
             wakee,
             gap: wakes.gap,
             arrivals: wakes.arrivals(),
             seed: spec.seed,
-        })?;
+        };
+        let pair = Pair::start(&woken)?;
         std::thread::sleep(SETTLING);
         let threads = pair.thread_ids();
         let (root, cpus) = (&self.machine.root, &self.plan.run.cpus.service);
@@ -82,25 +84,29 @@ impl WakeRunner<'_> {
         let mut bounds = self.plan.run.bounds;
         bounds.slip = bounds.slip.max(wakes.gap / 2);
         let sensors = (&self.sensors, threads.as_slice());
-        measure(&bounds, sensors, spec, observer, |trial: &mut WakeTrial| {
+        let trial = measure(&bounds, sensors, spec, observer, |trial: &mut WakeTrial| {
             let before = Counters::read(root, cpus)?;
-            let Some(woken) = pair.run(spec.window, stop)? else {
+            let Some(timed) = pair.run(spec.window, stop)? else {
                 return Ok(false);
             };
             let used = Counters::read(root, cpus)?.since(&before, wakee);
-            let count = woken.latency.count();
+            let count = timed.latency.count();
             (trial.work.intended, trial.work.sent, trial.work.completed) = (count, count, count);
-            trial.work.latency = woken.latency;
-            trial.work.slip = woken.slip;
+            trial.work.latency = timed.latency;
+            trial.work.slip = timed.slip;
             trial.outcome = WakeOutcome {
                 waker_cpu: placed.waker_cpu,
-                slept: woken.slept,
+                slept: timed.slept,
                 means: held.means(),
                 not_kept: held.lost()?,
                 ..used
             };
             Ok(true)
-        })
+        })?;
+        Ok(trial.map(|mut trial| {
+            trial.outcome.recorded = record(&woken, root, stop);
+            trial
+        }))
     }
 
     fn run_program(

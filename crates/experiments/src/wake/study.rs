@@ -3,18 +3,16 @@
 mod policies;
 mod programs;
 mod recommend;
+mod split;
 mod states;
 
-use super::findings::{SplitFinding, WakeFindings, WakeLatency, WakeupFinding};
+use super::findings::{WakeFindings, WakeLatency, WakeupFinding};
 use super::outcome::{WakeTrial, Wakes};
 use super::plan::WakePlan;
 use plimsoll_model::{Estimate, Histogram, IdlePolicy};
 use plimsoll_study::wake::{Draws, Figure};
 
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
-
-/// Why wake-ups are not split into parts.
-const NO_SPLIT: &str = "the tracepoints sched_waking, cpu_idle, sched_wakeup and sched_switch are not read: this version has no reader of perf events";
 
 /// The valid trials of one kind of wake-up under one policy.
 struct Cell<'t> {
@@ -142,9 +140,7 @@ pub(super) fn findings(plan: &WakePlan, trials: &[WakeTrial]) -> WakeFindings {
         programs: programs::findings(plan, trials, &draws),
         noise,
         policies,
-        split: SplitFinding {
-            absent: NO_SPLIT.to_owned(),
-        },
+        split: split::finding(&cells, &draws),
         left_out: plan.left_out.clone(),
     }
 }

@@ -1,6 +1,8 @@
 //! The tables. Pure.
 
-use super::findings::{PolicyFinding, ProgramFinding, StateFinding, WakeFindings, WakeupFinding};
+use super::findings::{
+    PolicyFinding, ProgramFinding, SplitRow, StateFinding, WakeFindings, WakeupFinding,
+};
 use super::program::Program;
 use plimsoll_model::{Arrivals, Estimate};
 use plimsoll_report::{Column, Document, Ink, Role, Table};
@@ -12,6 +14,9 @@ pub(super) fn add(out: &mut Document<'_>, found: &WakeFindings) {
     }
     add_wakeups(out, found);
     out.table(Table::of(policies(&found.policies)).on_page("policies"));
+    if !found.split.rows.is_empty() {
+        out.table(Table::of(split(&found.split.rows)).on_page("split"));
+    }
     if !found.states.is_empty() {
         out.table(Table::of(states(&found.states)).on_page("states"));
     }
@@ -77,6 +82,23 @@ fn policies(rows: &[PolicyFinding]) -> Vec<Column> {
         of("per watt", "us/W", 2, |r| r.p99_us_per_watt),
         of("clock lost", "%", 2, |r| r.clock_loss_pct),
         Column::words("trials", "", 5, rows, |r| r.trials.to_string()),
+    ]
+}
+
+fn split(rows: &[SplitRow]) -> Vec<Column> {
+    let part = |name, of: fn(&SplitRow) -> Option<Estimate>| {
+        Column::estimates_of(name, "us", (0, 1), rows.iter().map(of))
+    };
+    vec![
+        Column::words("policy", "", 0, rows, |r| r.policy.to_string()),
+        Column::words("wait", "", 1, rows, |r| r.wait.to_string()),
+        Column::words("waker", "", 2, rows, |r| r.placement.to_string()),
+        Column::words("gap", "us", 0, rows, |r| r.gap_us.to_string()),
+        part("idle exit", |r| r.idle_exit_us),
+        part("activation", |r| r.activation_us),
+        part("run queue", |r| r.run_queue_us),
+        part("sum", |r| r.total_us),
+        Column::words("idle", "%", 1, rows, |r| format!("{:.0}", r.idle_pct)),
     ]
 }
 

@@ -3,7 +3,7 @@
 use super::args;
 use super::experiment::Wake;
 use super::findings::{Because, PolicyFinding, WakeFindings};
-use super::outcome::{StateUse, WakeLoad, WakeOutcome, WakeSetting, WakeTrial, Wakes};
+use super::outcome::{Recorded, StateUse, WakeLoad, WakeOutcome, WakeSetting, WakeTrial, Wakes};
 use super::plan::{BurnBudget, Placed, WakePlan, WakePlanner};
 use super::prepare::waker;
 use super::program::{Program, ProgramFigure, ProgramPlan};
@@ -12,8 +12,8 @@ use crate::experiment::Experiment;
 use plimsoll_engine::{Next, Planner};
 use plimsoll_host::Vicinity;
 use plimsoll_model::{
-    Arrivals, CpuSet, IdlePolicy, Invalid, Phase, Placement, RunPlan, Share, Trial, TrialSpec,
-    Verdict, Wait,
+    Arrivals, CpuSet, Estimate, IdlePolicy, Invalid, Phase, Placement, RunPlan, Share, Trial,
+    TrialSpec, Verdict, Wait, WakeParts,
 };
 use plimsoll_study::seeded::Rng;
 use std::time::Duration;
@@ -109,6 +109,14 @@ impl Simulated {
                 .to_vec(),
             not_kept: None,
             program: Vec::new(),
+            recorded: Recorded {
+                wakeups: vec![WakeParts {
+                    idle_exit: (cpus == 0.0).then(|| Duration::from_micros(20)),
+                    activation: Duration::from_micros(3),
+                    run_queue: Duration::from_micros(2),
+                }],
+                absent: None,
+            },
         };
         trial
     }
@@ -177,6 +185,45 @@ fn a_known_exit_latency_and_burn_are_found() {
         "{price:?}"
     );
     assert_eq!(policy(&found, IdlePolicy::AsIs).p99_us_per_burn_pct, None);
+}
+
+#[test]
+fn recorded_parts_have_a_row_for_each_policy_and_add_up() {
+    let plan = plan();
+    let found = USUAL.findings(&plan, 1).split;
+    assert_eq!(found.rows.len(), plan.wakes().len() * plan.policies.len());
+    assert_eq!(found.absent, None);
+    for row in &found.rows {
+        let us = |part: Option<Estimate>| part.unwrap().value;
+        let exit = if row.policy.is_as_is() { 20.0 } else { 0.0 };
+        assert!((us(row.idle_exit_us) - exit).abs() < 1e-9, "{row:?}");
+        let sum = us(row.idle_exit_us) + us(row.activation_us) + us(row.run_queue_us);
+        assert!((us(row.total_us) - sum).abs() < 1e-9, "{row:?}");
+        assert!((row.idle_pct - 5.0 * exit).abs() < 1e-9, "{row:?}");
+    }
+}
+
+#[test]
+fn why_no_part_was_recorded_is_said() {
+    let plan = plan();
+    let mut trials = USUAL.run(&plan, 1);
+    for trial in &mut trials {
+        let gate = trial.spec.setting.policy == IdlePolicy::Gate;
+        trial.outcome.recorded = match gate {
+            true => continue,
+            false => Recorded {
+                wakeups: Vec::new(),
+                absent: Some("the kernel refused".to_owned()),
+            },
+        };
+    }
+    let found = study::findings(&plan, &trials).split;
+    assert!(found.rows.iter().all(|row| row.policy == IdlePolicy::Gate));
+    let absent = found.absent.unwrap();
+    assert_eq!(
+        absent,
+        "none for as-is, as-is again, all-awake, spinner: the kernel refused"
+    );
 }
 
 #[test]

@@ -111,6 +111,10 @@ pub(crate) struct GateArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["pid", "cgroup", "unit", "comm"])]
     pub(crate) pool: Option<NonZeroU32>,
 
+    /// Have the CPUs of the pool handle the interrupts of these devices, such as eth0 or virtio3 (as /proc/interrupts names them).
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "pool")]
+    pub(crate) irq: Vec<String>,
+
     /// Alternate between gate and none for 14 s, and report wake-up latency and burn of both.
     #[arg(long)]
     pub(crate) prove: bool,

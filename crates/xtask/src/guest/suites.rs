@@ -21,7 +21,7 @@ pub(crate) struct Suite {
 const SUITES: &[Suite] = &[
     Suite::all("plimsoll-host"),
     Suite::all("plimsoll-control"),
-    Suite::only("plimsoll", &["guest", "side", "side_guest"]),
+    Suite::only("plimsoll", &["gate", "guest", "side", "side_guest"]),
 ];
 
 /// Those that are cheap to build for arm64.
