@@ -1,10 +1,10 @@
 //! The charts of a rig. Pure.
 
-use super::findings::{BreakFinding, PeakFinding, RigFindings};
+use super::findings::{BreakFinding, GrainFinding, PeakFinding, RigFindings};
 use super::outcome::{ConcurrencyCurve, Direction};
 use super::plan::RigPlan;
 use super::runs::Series as Runs;
-use plimsoll_model::Estimate;
+use plimsoll_model::{Estimate, counted};
 use plimsoll_report::chart::{
     At, Axis, Chart, Datum, Line, Mark, MarkKind, Panel, Ranges, Scale, Series, Shape, Tone, Unit,
 };
@@ -13,7 +13,7 @@ use plimsoll_study::rig::breaking::Trial;
 
 pub(super) fn all(plan: &RigPlan, found: &RigFindings, runs: &Runs) -> Vec<Chart> {
     let charts = [
-        efficiency(found),
+        efficiency(plan, found),
         peaks(plan, found, runs),
         concurrency(plan, runs),
         breaking(plan, found, runs),
@@ -27,50 +27,53 @@ fn tone(plan: &RigPlan, scheduler: &str) -> Tone {
     Tone::Nth(at.unwrap_or_default())
 }
 
-fn efficiency(found: &RigFindings) -> Option<Chart> {
-    let rows = found.grain.iter().filter(|row| !row.efficiency.is_empty());
-    let series: Vec<Series> = rows
-        .enumerate()
-        .map(|(at, row)| {
-            let points = row.efficiency.iter();
-            let data = points.map(|p| Datum::estimate(p.grain_us, percent(p.efficiency_ratio)));
-            let name = match row.dependencies {
-                0 => row.scheduler.clone(),
-                n => format!("{}, {n} dependencies", row.scheduler),
-            };
-            Series {
-                marker: Some(if row.dependencies == 0 {
-                    Shape::Circle
-                } else {
-                    Shape::Diamond
-                }),
-                ..Series::line(&name, Tone::Nth(at), data.collect())
-            }
+/// A panel for jobs without dependencies, and one for those with some.
+fn efficiency(plan: &RigPlan, found: &RigFindings) -> Option<Chart> {
+    let mut counts: Vec<u32> = found.grain.iter().map(|row| row.dependencies).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let panels = counts.into_iter().filter_map(|dependencies| {
+        let rows = found.grain.iter().filter(|row| !row.efficiency.is_empty());
+        let rows = rows.filter(|row| row.dependencies == dependencies);
+        let series: Vec<Series> = rows.map(|row| of_grains(plan, row)).collect();
+        let points = series.iter().flat_map(|s| &s.data);
+        let x = Scale::log(points.clone().map(|d| d.x));
+        let y = Scale::up_to(points.map(|d| d.y).chain([100.0]));
+        let x = Axis::new("length of a job", x, Unit::Time);
+        let y = Axis::new("efficiency, %", y, Unit::Number);
+        let mark = |at: f64| Mark {
+            name: format!("{at} %"),
+            ..Mark::new(MarkKind::Guide, At::Y(at))
+        };
+        (!series.is_empty()).then(|| Panel {
+            title: match dependencies {
+                0 => "independent jobs".to_owned(),
+                n => format!("jobs that wait for {}", counted(n, "other", "others")),
+            },
+            marks: vec![mark(50.0), mark(95.0)],
+            ..Panel::of(x, y, series)
         })
-        .collect();
-    let points = series.iter().flat_map(|s| &s.data);
-    let x = Scale::log(points.clone().map(|d| d.x));
-    let y = Scale::up_to(points.map(|d| d.y).chain([100.0]));
-    let x = Axis::new("length of a job", x, Unit::Time);
-    let y = Axis::new("efficiency, %", y, Unit::Number);
-    let mark = |at: f64| Mark {
-        name: format!("{at} %"),
-        ..Mark::new(MarkKind::Guide, At::Y(at))
-    };
-    let panel = Panel {
-        marks: vec![mark(50.0), mark(95.0)],
-        ..Panel::of(x, y, series)
-    };
+    });
     let hint = "The share of the workers' time that is work. Where a line meets 50 % is METG(50 %): shorter jobs are mostly overhead. Bars are 95 % confidence intervals.";
-    let has_data = !panel.series.is_empty();
-    has_data.then(|| {
-        Chart::of(
-            panel,
-            "efficiency",
-            "Efficiency by length of the jobs",
-            hint,
-        )
-    })
+    of_panels(
+        panels.collect(),
+        "efficiency",
+        "Efficiency by length of the jobs",
+        hint,
+    )
+}
+
+fn of_grains(plan: &RigPlan, row: &GrainFinding) -> Series {
+    let points = row.efficiency.iter();
+    let data = points.map(|p| Datum::estimate(p.grain_us, percent(p.efficiency_ratio)));
+    Series::line(&row.scheduler, tone(plan, &row.scheduler), data.collect())
+}
+
+fn of_panels(panels: Vec<Panel>, id: &str, title: &str, hint: &str) -> Option<Chart> {
+    let first = panels.first().cloned()?;
+    let mut chart = Chart::of(first, id, title, hint);
+    chart.panels = panels;
+    Some(chart)
 }
 
 fn percent(ratio: Estimate) -> Estimate {
@@ -102,11 +105,8 @@ fn peaks(plan: &RigPlan, found: &RigFindings, runs: &Runs) -> Option<Chart> {
             ..Panel::of(x, y, series)
         });
     }
-    let first = panels.first().cloned()?;
     let hint = "Each dot is a run after a pause of 10 ms. The line is a robust fit with its 95 % band; where it meets no jobs is the start-up cost.";
-    let mut chart = Chart::of(first, "peaks", "Run time by jobs of a load peak", hint);
-    chart.panels = panels;
-    Some(chart)
+    of_panels(panels, "peaks", "Run time by jobs of a load peak", hint)
 }
 
 fn of_peak(plan: &RigPlan, row: &PeakFinding, points: &[(f64, f64)]) -> Vec<Series> {
@@ -158,38 +158,47 @@ fn concurrency(plan: &RigPlan, runs: &Runs) -> Option<Chart> {
     has_data.then(|| Chart::of(panel, "concurrency", "Concurrency over time", hint))
 }
 
-/// Runs that miss a deadline by stress, from both sides.
+/// Runs that miss a deadline by stress, from both sides: a panel for each scheduler.
 fn breaking(plan: &RigPlan, found: &RigFindings, runs: &Runs) -> Option<Chart> {
     let rows = found.breaking.iter().zip(&runs.tried);
     let rows: Vec<(&BreakFinding, &Vec<Trial>)> =
         rows.filter(|(_, tried)| !tried.is_empty()).collect();
-    let series: Vec<Series> = rows
-        .iter()
-        .map(|(row, tried)| of_search(plan, row, tried))
-        .collect();
-    let x = Scale::up_to(series.iter().flat_map(|s| &s.data).map(|d| d.x));
-    let x = Axis::new("stress", x, Unit::Number);
-    let y = Axis::new(
-        "runs that miss a deadline, %",
-        Scale::linear(0.0, 104.0),
-        Unit::Number,
-    );
-    let marks = rows.iter().filter_map(|(row, _)| {
-        let stress = row.stress?;
-        Some(Mark {
-            range: stress.interval(),
-            tone: tone(plan, &row.scheduler),
-            name: format!("{} {}", row.scheduler, row.direction),
-            ..Mark::new(MarkKind::Load, At::X(stress.value))
-        })
+    let highest = rows.iter().flat_map(|(_, tried)| tried.iter());
+    let highest = highest.map(|trial| trial.stress).fold(0.0, f64::max);
+    let each = rows.chunk_by(|a, b| a.0.scheduler == b.0.scheduler);
+    let panels = each.map(|both| {
+        let series = both
+            .iter()
+            .map(|(row, tried)| of_search(plan, row, tried))
+            .collect();
+        let x = Axis::new("stress", Scale::up_to([highest]), Unit::Number);
+        let y = Axis::new(
+            "runs that miss a deadline, %",
+            Scale::linear(0.0, 104.0),
+            Unit::Number,
+        );
+        let marks = both.iter().filter_map(|(row, _)| {
+            let stress = row.stress?;
+            Some(Mark {
+                range: stress.interval(),
+                tone: tone(plan, &row.scheduler),
+                name: row.direction.to_string(),
+                ..Mark::new(MarkKind::Load, At::X(stress.value))
+            })
+        });
+        Panel {
+            title: both[0].0.scheduler.clone(),
+            marks: marks.collect(),
+            ..Panel::of(x, y, series)
+        }
     });
-    let panel = Panel {
-        marks: marks.collect(),
-        ..Panel::of(x, y, series)
-    };
     let hint = "At a stress of 1 the schedule is as long as a list schedule of jobs without any cost. Each point is of all runs at stresses within 5 %; the marks are the breaking points.";
-    let has_data = !panel.series.is_empty();
-    has_data.then(|| Chart::of(panel, "breaking", "Missed deadlines by stress", hint))
+    of_panels(
+        panels.collect(),
+        "breaking",
+        "Missed deadlines by stress",
+        hint,
+    )
 }
 
 /// By their places on a logarithmic grid.
@@ -220,7 +229,7 @@ fn of_search(plan: &RigPlan, row: &BreakFinding, tried: &[Trial]) -> Series {
     Series {
         marker: Some(marker),
         ..Series::line(
-            &format!("{} {}", row.scheduler, row.direction),
+            &row.direction.to_string(),
             tone(plan, &row.scheduler),
             data.collect(),
         )
