@@ -24,8 +24,9 @@ const SIGPWR: i32 = rustix::process::Signal::POWER.as_raw();
 /// for those that are ignored now. Without those of faults (SIGSEGV and its like),
 /// after which a program cannot go on, and SIGPIPE, which is ignored.
 pub(crate) fn ending(ignored: u64) -> impl Iterator<Item = i32> {
-    // The C library has the first ones for itself.
-    const REAL_TIME: std::ops::RangeInclusive<i32> = 35..=64;
+    // The C library has the first ones for itself: glibc 32 and 33, musl 34, too.
+    const FIRST: i32 = if cfg!(target_env = "musl") { 35 } else { 34 };
+    const REAL_TIME: std::ops::RangeInclusive<i32> = FIRST..=64;
     let named = [
         SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGSTKFLT, SIGXCPU,
         SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR,

@@ -51,7 +51,11 @@ fn every_part_has_findings_in_every_form() {
     let plots = folder.run("export run.plimsoll --plots plots").stdout;
     has(
         &plots,
-        &["plots/efficiency-1.gp", "plots/peaks.gp", "plots/breaking.gp"],
+        &[
+            "plots/efficiency-1.gp",
+            "plots/peaks.gp",
+            "plots/breaking.gp",
+        ],
     );
 
     let graph = folder.read("graph.dot");
