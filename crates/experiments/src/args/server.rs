@@ -7,8 +7,11 @@ use plimsoll_engine::{RunError, Site};
 use plimsoll_host::Root;
 use plimsoll_load::hash;
 use plimsoll_model::{
-    Arrivals, CpuPlan, CpuSet, CpuTime, HttpService, InterruptTime, RunPlan, ServiceAt, Workload,
+    Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HttpService, InterruptTime, RunPlan, ServiceAt,
+    Workload,
 };
+use std::fs::File;
+use std::io::Read;
 use std::time::Duration;
 
 /// The group of flags that need a server, or a record of one.
@@ -67,6 +70,9 @@ pub(crate) struct ServerArgs {
     pub service_cgroup: Option<String>,
 }
 
+const MOST_OF_BODY: Bytes = Bytes(64 << 20);
+const MOST_OF_HEADERS: Bytes = Bytes(1 << 20);
+
 /// What a run that is resumed may need again of its requests.
 #[derive(Debug, Args)]
 #[group(requires = URL_OR_RECORD)]
@@ -110,7 +116,7 @@ impl RequestArgs {
         };
         let body = match data.strip_prefix('@') {
             None => data.as_bytes().to_vec(),
-            Some(path) => read("--data", path)?,
+            Some(path) => read("--data", path, MOST_OF_BODY)?,
         };
         Ok(Some(body))
     }
@@ -118,7 +124,7 @@ impl RequestArgs {
 
 /// The headers in a file, one per line.
 fn headers_in(path: &str) -> Result<Vec<(String, String)>, RunError> {
-    let text = String::from_utf8(read("--header", path)?);
+    let text = String::from_utf8(read("--header", path, MOST_OF_HEADERS)?);
     let text = text.map_err(|_| RunError::Usage(format!("--header: '{path}' is no UTF-8 text")))?;
     let lines = text.lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
@@ -138,10 +144,19 @@ fn header(text: &str, place: &str) -> Result<(String, String), RunError> {
         })
 }
 
-fn read(flag: &str, path: &str) -> Result<Vec<u8>, RunError> {
-    std::fs::read(path).map_err(|e| {
+/// A file or a pipe, up to `most` bytes: a device may have no end.
+fn read(flag: &str, path: &str, most: Bytes) -> Result<Vec<u8>, RunError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most.0 + 1).read_to_end(&mut bytes));
+    read.map_err(|e| {
         RunError::Usage(format!("{flag}: the file '{path}' cannot be read: {e}; check the name and its permissions, or leave out the @ to send the text itself"))
-    })
+    })?;
+    match bytes.len() as u64 <= most.0 {
+        true => Ok(bytes),
+        false => Err(RunError::Usage(format!(
+            "{flag}: '{path}' has more than {most}; give a smaller file"
+        ))),
+    }
 }
 
 /// How requests arrive.
@@ -262,5 +277,20 @@ impl ServerArgs {
             (None, Some(path)) => ServiceAt::Cgroup(path.clone()),
             (None, None) => ServiceAt::Find,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let refused = read("--data", "/dev/zero", Bytes(1 << 20)).unwrap_err();
+        assert!(
+            refused.to_string().contains("more than 1.0 MiB"),
+            "{refused}"
+        );
+        assert!(read("--data", "/dev/null", Bytes(1)).unwrap().is_empty());
     }
 }
