@@ -56,7 +56,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
         Notice::Note(text) if !args.quiet => note(&format!("plimsoll: {text}")),
         Notice::Note(_) => {}
     };
-    let started = Gating::start(&root, &journals, request, resolved.means);
+    let started = Gating::start(&root, &journals, request, resolved.means, &mut notify);
     let mut gating = started.map_err(|error| end_child(&mut child, error.into()))?;
     notify(Notice::Note(resolved.explained));
     let moved = interrupts::move_to(pool.as_ref(), &irqs, (&journals, &root), &mut notify);

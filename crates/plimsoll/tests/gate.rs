@@ -47,6 +47,15 @@ fn streams_and_exit_codes_are_those_of_the_command() {
 }
 
 #[test]
+fn a_log_that_cannot_be_written_is_said() {
+    let (folder, _alone) = alone();
+    let ended = gate(&folder, &format!("-q {SPIN} --log /dev/full -- sleep 0.1"));
+    if is_root() {
+        has(&ended.stderr, &["the log /dev/full ends here"]);
+    }
+}
+
+#[test]
 fn mistakes_are_one_sentence_and_exit_with_2() {
     let (folder, _alone) = alone();
     for (args, words) in [

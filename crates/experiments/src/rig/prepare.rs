@@ -94,11 +94,13 @@ pub(super) fn check(plan: &RigPlan, machine: &Machine) -> Result<Vec<String>, Ru
     }
     let kernel = plan.kernel.parse::<Kernel>();
     kernel.map_err(|e| usage("--kernel", &e))?;
-    for (part, graph) in [
-        (Part::Break, &plan.graph),
-        (Part::Steady, &plan.steady_graph),
+    // A trace and --save-graph have a graph without these parts, too.
+    let is_steady = plan.has(Part::Steady);
+    for (is_used, graph) in [
+        (plan.has(Part::Break) || !is_steady, &plan.graph),
+        (is_steady, &plan.steady_graph),
     ] {
-        if plan.has(part) {
+        if is_used {
             let size = GraphSize::of(graph);
             size.refuse_too_large(&graph.name, available_memory(&machine.root))?;
             let began = Instant::now();

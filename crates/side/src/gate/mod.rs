@@ -95,6 +95,7 @@ impl Gating {
         journals: &Journals,
         request: GateRequest<'_>,
         means: IdleMeans,
+        notify: Notify<'_>,
     ) -> Result<Gating, SideError> {
         let mut follower = Follower::new(request.follow);
         let mut reader = TaskCpuReader::new(root);
@@ -137,7 +138,7 @@ impl Gating {
             law: gating.law.clone(),
             state: gating.state.clone(),
         };
-        gating.write(&entry, &mut |_| {});
+        gating.write(&entry, notify);
         Ok(gating)
     }
 

@@ -83,7 +83,8 @@ impl Fake {
             log,
         };
         let journals = Journals::at(self.path("journals"));
-        Gating::start(&self.root(), &journals, request, IdleMeans::ResumeLatency)
+        let means = IdleMeans::ResumeLatency;
+        Gating::start(&self.root(), &journals, request, means, &mut |_| {})
     }
 }
 
