@@ -7,10 +7,11 @@ use super::{
 use crate::error::ControlError;
 use crate::tasks::ProcessKey;
 use plimsoll_host::{Pid, Root};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The result of restoring the changes of one dead process.
@@ -170,22 +171,32 @@ pub(super) fn owner(path: &Path) -> Option<ProcessKey> {
     })
 }
 
+/// A line has some hundred bytes, and ended changes are compacted.
+const MOST_BYTES: u64 = 64 << 20;
+
 impl Dead {
     /// `None` if another process repairs it, or has done so.
     fn open(path: &Path) -> Result<Option<Dead>, ControlError> {
         let mut options = OpenOptions::new();
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+        options.custom_flags(flags.bits().cast_signed());
         let mut file = match options.read(true).append(true).open(path) {
             Ok(file) => file,
             // Another process was faster.
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(ControlError::file(path, "read", source)),
         };
+        let unread = |source| ControlError::file(path, "read", source);
+        let about = file.metadata().map_err(unread)?;
+        if !about.is_file() || about.len() > MOST_BYTES {
+            let what = "it is no regular file of at most 64 MiB, as a journal is; remove it";
+            return Err(unread(io::Error::other(what)));
+        }
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             return Ok(None);
         }
         let mut text = Vec::new();
-        file.read_to_end(&mut text)
-            .map_err(|source| ControlError::file(path, "read", source))?;
+        file.read_to_end(&mut text).map_err(unread)?;
         let text = String::from_utf8_lossy(&text).into_owned();
         Ok(Some(Dead { file, text }))
     }

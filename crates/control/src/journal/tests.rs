@@ -302,6 +302,31 @@ fn a_journal_of_another_version_is_kept_and_named() {
     assert!(!path.exists(), "a line that was torn has changed nothing");
 }
 
+#[test]
+fn what_is_no_file_or_too_large_is_not_read() {
+    let left = Left::new();
+    let path = left.journal(BOOT, "");
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let refused = || {
+        left.journals()
+            .repair(&left.root, Running::Leave)
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(refused().contains("at most 64 MiB"), "{}", refused());
+    fs::remove_file(&path).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &path,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RWXU,
+        0,
+    )
+    .unwrap();
+    assert!(refused().contains("no regular file"), "{}", refused());
+}
+
 /// A name, and what makes /proc say nothing of other processes.
 type Unmount = (&'static str, fn(&Left));
 
