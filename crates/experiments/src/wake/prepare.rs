@@ -20,6 +20,11 @@ const QUICK: Duration = Duration::from_secs(90);
 /// A usage error, or the machine cannot be read.
 pub(super) fn plan(args: &WakeArgs, machine: &Machine) -> Result<(WakePlan, WakeSite), RunError> {
     let root = &machine.root;
+    if args.database.as_deref().is_some_and(has_password) {
+        return Err(RunError::Usage(
+            "--database has a password, which the record and the list of processes would show; leave it out, and give it in ~/.pgpass or PGPASSWORD".to_owned(),
+        ));
+    }
     let passes = args.passes.unwrap_or(if args.quick { 4 } else { 5 });
     let usual = if args.workload.is_some() { 10 } else { 1 };
     let length = args.duration.unwrap_or(Duration::from_secs(usual));
@@ -68,6 +73,16 @@ pub(super) fn plan(args: &WakeArgs, machine: &Machine) -> Result<(WakePlan, Wake
         false => once * passes * 2,
     };
     Ok((plan, site))
+}
+
+/// Whether a connection string of PostgreSQL has one: `password=` among its parameters, or one
+/// before the host of a URL.
+fn has_password(database: &str) -> bool {
+    let text: String = database.split_whitespace().collect();
+    let user = text
+        .split_once("://")
+        .and_then(|(_, rest)| rest.rsplit_once('@'));
+    text.to_lowercase().contains("password=") || user.is_some_and(|(user, _)| user.contains(':'))
 }
 
 /// Those that the machine has means for, each once; as it is twice, if another is compared with it.
@@ -217,5 +232,26 @@ pub(super) fn site(plan: &WakePlan, machine: &Machine) -> Result<WakeSite, RunEr
             "a policy of this run works here no longer ({}); begin a new run",
             site.why_not.join("; ")
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_password;
+
+    #[test]
+    fn passwords_are_found_in_connection_strings() {
+        for with in [
+            "host=h password=x",
+            "host=h password = x",
+            "postgresql://u:x@h/db",
+            "postgresql://u:a@b@h/db",
+            "postgresql://h/db?sslpassword=x",
+        ] {
+            assert!(has_password(with), "{with}");
+        }
+        for without in ["bench", "host=/run user=u", "postgresql://u@h:5432/db"] {
+            assert!(!has_password(without), "{without}");
+        }
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! That user can exchange all that is in the folder, so root trusts nothing of it: all programs, the
 //! client too, run as that user, in a session of their own (a terminal takes input from all of its
-//! session) and without root's environment.
+//! session), without root's environment, and without the descriptors that this process has inherited.
 
 use super::run::{captured, read, status_within};
 use plimsoll_control::{Journal, Scratch};
@@ -23,7 +23,7 @@ use std::time::Duration;
 const VERSIONS: &str = "/usr/lib/postgresql";
 
 /// A program that takes longer is killed: who has the server's user can stop it.
-const AT_MOST: Duration = Duration::from_secs(60);
+pub(super) const AT_MOST: Duration = Duration::from_secs(60);
 
 /// A server in a folder of its own, at a socket in it.
 #[derive(Debug)]
@@ -42,6 +42,8 @@ impl Cluster {
     /// # Errors
     /// There is no server to start, or it does not start.
     pub(super) fn start(journal: &Journal) -> Result<Cluster, RunError> {
+        // What this process has opened itself is closed for others already.
+        close_fds::set_fds_cloexec_threadsafe(3, &[]);
         let programs = programs().ok_or_else(|| {
             RunError::Usage("--workload pgbench takes a server, and initdb is not installed; it is in the package postgresql, or name a database with --database".to_owned())
         })?;

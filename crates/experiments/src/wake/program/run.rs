@@ -1,6 +1,6 @@
 //! Runs a program for the length of a trial.
 
-use super::cluster::Cluster;
+use super::cluster::{AT_MOST, Cluster};
 use super::parse::figures;
 use super::{Program, ProgramFigure, ProgramPlan};
 use plimsoll_control::Journal;
@@ -127,9 +127,16 @@ impl Ready {
         };
         let mut running =
             restricted(&self.allowed(), start)?.map_err(|e| not_started(self.program, &e))?;
+        let end = Instant::now() + window + AT_MOST;
         let status = loop {
             match running.0.try_wait() {
                 Ok(Some(status)) => break status,
+                Ok(None) if Instant::now() > end => {
+                    let (program, late) = (self.program, AT_MOST.as_secs());
+                    return Err(RunError::Stuck(format!(
+                        "{program} did not end within {late} s after its time"
+                    )));
+                }
                 Ok(None) if stop.load(Ordering::Relaxed) => return Ok(None),
                 Ok(None) => std::thread::sleep(STOP_GRAIN),
                 Err(e) => return Err(not_started(self.program, &e)),
@@ -225,6 +232,7 @@ mod tests {
     use super::*;
     use plimsoll_control::Journals;
     use plimsoll_host::Root;
+    use std::os::fd::AsRawFd;
 
     /// With the programs of this machine, where it has them.
     #[test]
@@ -239,6 +247,8 @@ mod tests {
             cpus,
             database: None,
         };
+        // As a shell leaves it behind: open in all programs that this one starts.
+        let inherited = rustix::io::dup(std::io::stdin()).unwrap();
         let dir = tempfile::tempdir().unwrap();
         let journals = Journals::at(dir.path().join("plimsoll"));
         let journal = journals.open(&Root::machine()).unwrap();
@@ -251,7 +261,7 @@ mod tests {
         let folder = folder.split_whitespace().next().unwrap();
         let folder = std::path::Path::new(folder.strip_prefix("host=").unwrap()).to_owned();
         assert_private(&folder);
-        assert_apart(ready.cluster.as_ref().unwrap());
+        assert_apart(ready.cluster.as_ref().unwrap(), inherited.as_raw_fd());
         let entered = std::fs::read_dir(dir.path().join("plimsoll")).unwrap();
         let entered = entered.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
         let scratch = folder.parent().unwrap().to_string_lossy().into_owned();
@@ -271,7 +281,7 @@ mod tests {
     }
 
     /// Whoever has the server's user gets neither root's environment nor its terminal.
-    fn assert_apart(cluster: &Cluster) {
+    fn assert_apart(cluster: &Cluster, inherited: i32) {
         let said = |script: &str| {
             let mut command = cluster.command("/bin/sh");
             let output = command.args(["-c", script]).output().unwrap();
@@ -280,6 +290,8 @@ mod tests {
         let names = said("env | cut -d= -f1");
         let known = ["HOME", "LC_ALL", "PATH", "PWD", "OLDPWD", "SHLVL", "_"];
         assert!(names.lines().all(|name| known.contains(&name)), "{names}");
+        let open = format!("test -e /proc/$$/fd/{inherited} && echo open");
+        assert_eq!(said(&open), "");
         // The session, beside the process that leads it.
         let session = said("echo $$; read line </proc/self/stat; set -- $line; echo $6");
         let (process, session) = session.trim().split_once('\n').unwrap();
