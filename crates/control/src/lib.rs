@@ -7,7 +7,7 @@
 //! at the next start if this process is killed. Without cgroups the same calls use
 //! fallbacks: [`Capabilities`] lists the means and the losses.
 //!
-//! [`idle`] keeps CPUs from sleeping.
+//! [`idle`] keeps CPUs from sleeping; [`PlacedTasks`] run on chosen CPUs meanwhile.
 //!
 //! This is the only crate that writes to cgroups or changes other tasks. It does
 //! not decide when to change what, measure, or print.
@@ -57,6 +57,7 @@ mod interrupts;
 mod journal;
 mod layout;
 mod mechanism;
+mod placed;
 mod poll;
 mod random;
 mod schedule;
@@ -75,6 +76,7 @@ pub use interrupts::MovedInterrupts;
 pub use journal::{Asked, AtEnd, Journal, Journals, OnlyOne, Repaired, Running};
 pub use layout::CgroupLayout;
 pub use mechanism::{Capabilities, CgroupSupport, Means, Mechanism};
+pub use placed::PlacedTasks;
 pub use rustix::process::Signal;
 pub use scratch::{Scratch, Working};
 pub use settings::{MemoryEvents, MemoryLimits, Quota, Usage, Weight};

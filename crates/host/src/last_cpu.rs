@@ -78,6 +78,11 @@ impl TaskCpuReader {
         self.tasks.is_empty()
     }
 
+    /// The threads that are followed, each with its process.
+    pub fn threads(&self) -> impl Iterator<Item = (Pid, Tid)> {
+        self.tasks.keys().copied()
+    }
+
     /// Reads all tasks. One that has ended is not followed any more.
     ///
     /// # Errors

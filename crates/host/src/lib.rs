@@ -10,6 +10,7 @@
 //! - [`requirements()`] lists which counters and conditions are met or missed.
 //! - [`listeners`] finds the processes that listen at an address.
 //! - [`idle`] reads idle states and limits on wake-up latency.
+//! - [`MoveEvents`] tell when threads begin to run on another CPU.
 //! - [`Tracepoints`] record when CPUs leave idle states and tasks are woken and run.
 //!
 //! This crate must not change anything on the machine and does not judge
@@ -45,6 +46,7 @@ mod frequency;
 pub mod idle;
 mod interrupts;
 mod last_cpu;
+mod moves;
 mod node_metrics;
 mod pressure;
 mod process;
@@ -68,6 +70,7 @@ pub use device_interrupts::interrupts_of;
 pub use error::{HostError, Malformed};
 pub use interrupts::interrupt_time;
 pub use last_cpu::{Family, TaskCpuReader, TaskOnCpu, processes_named, processes_of_unit};
+pub use moves::{Move, MoveEvents, Moved};
 pub use node_metrics::{NodeMetrics, NodeMetricsError};
 pub use pressure::pressure;
 pub use process::{

@@ -49,6 +49,8 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
         period: period(args.hold),
         law,
         limit: resolved.limit,
+        // A command is started there.
+        pool: pool.clone().filter(|_| child.is_none()),
         log: args.log.as_deref(),
     };
     let mut notify = |notice: Notice| match notice {
@@ -214,8 +216,9 @@ fn supervise(
     notify: &mut dyn FnMut(Notice),
 ) -> Result<u8, Failure> {
     loop {
-        let wait = gating.due().saturating_duration_since(Instant::now());
-        for signal in signals.wait(wait) {
+        let (due, sooner) = gating.due();
+        let wait = due.saturating_duration_since(Instant::now());
+        for signal in signals.wait_beside(sooner, wait) {
             match (signal, child.as_ref()) {
                 (Signal::Pause, _) => {
                     gating.suspend(true, notify)?;

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use plimsoll_host::{Root, own_ignored_signals};
 use plimsoll_side::{Signal, SignalSource};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::BorrowedFd;
 use rustix::process::{getpid, kill_process};
 use signal_hook::consts::{
     SIGABRT, SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1,
@@ -73,14 +74,19 @@ fn meaning(signal: i32) -> Option<Signal> {
     }
 }
 
-impl SignalSource for Signals {
-    fn wait(&mut self, at_most: Duration) -> Vec<Signal> {
+impl Signals {
+    /// As [`SignalSource::wait`], or until `other` can be read.
+    pub(crate) fn wait_beside(
+        &mut self,
+        other: Option<BorrowedFd<'_>>,
+        at_most: Duration,
+    ) -> Vec<Signal> {
         let timeout = Timespec::try_from(at_most).ok();
+        let own = PollFd::new(self.delivery.get_read(), PollFlags::IN);
+        let other = other.map(|other| PollFd::from_borrowed_fd(other, PollFlags::IN));
+        let mut waited: Vec<PollFd<'_>> = [own].into_iter().chain(other).collect();
         // A signal that interrupts it has also been written to the pipe.
-        let _ = poll(
-            &mut [PollFd::new(self.delivery.get_read(), PollFlags::IN)],
-            timeout.as_ref(),
-        );
+        let _ = poll(&mut waited, timeout.as_ref());
         let mut received = Vec::new();
         for signal in self.delivery.pending().filter_map(meaning) {
             // Those of one meaning that come at once are one.
@@ -89,6 +95,12 @@ impl SignalSource for Signals {
             }
         }
         received
+    }
+}
+
+impl SignalSource for Signals {
+    fn wait(&mut self, at_most: Duration) -> Vec<Signal> {
+        self.wait_beside(None, at_most)
     }
 
     fn pause(&mut self) {

@@ -14,7 +14,8 @@ use perf_event::data::Record;
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, ReadFormat, SampleFlag, Sampler};
 use plimsoll_model::{CpuEvent, CpuEventKind, CpuId, CpuSet};
-use tracefs::{Tracefs, refused};
+use tracefs::Tracefs;
+pub(crate) use tracefs::refused;
 
 /// The size of a buffer, in bytes: 4,096 events of 64 bytes.
 const BUFFER: usize = 1 << 18;

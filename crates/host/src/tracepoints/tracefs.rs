@@ -65,6 +65,6 @@ fn unseen_mount() -> Result<OwnedFd, Errno> {
 }
 
 /// The error of an event.
-pub(super) fn refused(name: &'static str) -> impl FnOnce(io::Error) -> HostError {
+pub(crate) fn refused(name: &'static str) -> impl FnOnce(io::Error) -> HostError {
     move |source| HostError::NoTracepoint { name, source }
 }

@@ -31,7 +31,8 @@ What --rule does with a held CPU on which no task runs:
   last-ran    Held while a followed task has it as its last CPU, for ever.
 
 A core is held with all its hardware threads. Tasks are looked for 50 times a
-second, more often with a --hold below 100ms.
+second, more often with a --hold below 100ms, and at once when they move to
+another CPU where the kernel tells (root, or perf_event_paranoid below 2).
 
 Examples:
   plimsoll gate --latency 5us -- ./server
@@ -107,8 +108,8 @@ pub(crate) struct GateArgs {
     #[arg(long, value_name = "SHARE", value_parser = budget, allow_hyphen_values = true)]
     pub(crate) budget: Option<Budget>,
 
-    /// Run CMD on this many CPUs only (whole cores), so that its tasks meet no cold CPU.
-    #[arg(long, value_name = "N", conflicts_with_all = ["pid", "cgroup", "unit", "comm"])]
+    /// Run the tasks on this many CPUs only (whole cores), so that they meet no cold CPU; running ones get theirs back at the end.
+    #[arg(long, value_name = "N")]
     pub(crate) pool: Option<NonZeroU32>,
 
     /// Have the CPUs of the pool handle the interrupts of these devices, such as eth0 or virtio3 (as /proc/interrupts names them).

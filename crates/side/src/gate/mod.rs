@@ -14,6 +14,7 @@ mod probe;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod watch;
 
 pub use follow::Follow;
 pub use probe::{Probe, ProbePlan};
@@ -24,15 +25,17 @@ use crate::log::Log;
 use crate::request::{Notice, Notify};
 use follow::Follower;
 use plimsoll_control::idle::{IdleControl, IdleMeans, KeptAwake, Standing};
-use plimsoll_control::{Asked, ControlError, Journals, OnlyOne};
+use plimsoll_control::{Asked, ControlError, Journals, OnlyOne, PlacedTasks};
 use plimsoll_host::idle::ResumeLatency;
 use plimsoll_host::{HostError, Root, TaskCpuReader, online_cpus};
 use plimsoll_law::{AwakeEntry, AwakeSample, AwakeState, KeepAwake, TaskCpus};
 use plimsoll_model::{CpuId, CpuSet, CpuTime};
+use rustix::fd::BorrowedFd;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tally::GateTally;
+use watch::{Noticed, Watch};
 
 /// How often it is looked whether held CPUs are still held, and after which time a CPU
 /// that could not be held is tried again.
@@ -47,6 +50,8 @@ pub struct GateRequest<'a> {
     pub period: Duration,
     /// The limit on held CPUs.
     pub limit: ResumeLatency,
+    /// The CPUs to which the tasks are restricted meanwhile; `None` leaves them where they run.
+    pub pool: Option<CpuSet>,
     pub log: Option<&'a Path>,
 }
 
@@ -64,6 +69,8 @@ pub struct Gating {
     refused: BTreeMap<CpuId, Instant>,
     follower: Follower,
     reader: TaskCpuReader,
+    watch: Watch,
+    placed: Option<PlacedTasks>,
     online: CpuSet,
     /// What the last decision holds, also while suspended.
     hold: CpuSet,
@@ -120,6 +127,8 @@ impl Gating {
             kept: BTreeMap::new(),
             refused: BTreeMap::new(),
             follower,
+            watch: Watch::start(root, now),
+            placed: request.pool.map(|pool| PlacedTasks::on(&pool, &journal)),
             reader,
             online: online_cpus(root)?,
             hold: CpuSet::default(),
@@ -139,11 +148,15 @@ impl Gating {
             state: gating.state.clone(),
         };
         gating.write(&entry, notify);
+        gating.follow_threads()?;
         Ok(gating)
     }
 
-    pub fn due(&self) -> Instant {
-        self.due
+    /// When to call [`Gating::round`] at the latest, and what becomes readable when to call it
+    /// before, where the kernel tells of tasks that move.
+    pub fn due(&self) -> (Instant, Option<BorrowedFd<'_>>) {
+        let (looks, ready) = self.watch.ready(Instant::now());
+        (looks.map_or(self.due, |at| at.min(self.due)), ready)
     }
 
     /// The CPUs that the law holds, also while suspended.
@@ -160,17 +173,25 @@ impl Gating {
         self.apply(notify)
     }
 
-    /// One period, if it is due: sample, decide, hold and release, log.
+    /// One period, if it is due or a task has moved to a CPU that is not held: sample, decide,
+    /// hold and release, log.
     ///
     /// # Errors
     /// If this user may not hold CPUs, or what was changed cannot be given back.
     pub fn round(&mut self, notify: Notify<'_>) -> Result<Followed, SideError> {
         let now = Instant::now();
-        if now < self.due {
+        let noticed = self.watch.look(&self.hold, now);
+        if noticed.new_threads {
+            self.follower.hurry(now, self.period);
+        }
+        if now < self.due && noticed.moved.is_none() {
             return Ok(Followed::Some);
         }
-        // Late by more than a period: the machine slept or this process was stopped.
-        self.due = (self.due + self.period).max(now);
+        self.due = match now < self.due {
+            true => now + self.period,
+            // Late by more than a period: the machine slept or this process was stopped.
+            false => (self.due + self.period).max(now),
+        };
         let elapsed = now.duration_since(self.last);
         self.last = now;
         let tasks = self.read(now, notify);
@@ -201,6 +222,12 @@ impl Gating {
         };
         self.write(&entry, notify);
         self.apply(notify)?;
+        if let Noticed {
+            moved: Some(ago), ..
+        } = noticed
+        {
+            self.tally.answered(ago + now.elapsed());
+        }
         if now >= self.check_due {
             self.check_due = now + CHECK;
             self.check(notify)?;
@@ -211,8 +238,15 @@ impl Gating {
     /// Where the tasks ran since the last reading, and their CPU time since; `None` if they
     /// cannot be read.
     fn read(&mut self, now: Instant, notify: Notify<'_>) -> Option<(TaskCpus, CpuTime)> {
-        let read = self.relist(now).and_then(|()| self.reader.read());
-        let all = match read {
+        let mut listed = Ok(());
+        if self.follower.is_due(now) {
+            listed = self.relist();
+            if let Err(error) = self.follow_threads() {
+                let warning = || format!("a task is not restricted to the pool: {error}");
+                self.say_once("pool", warning, notify);
+            }
+        }
+        let all = match listed.and_then(|()| self.reader.read()) {
             Ok(all) => all,
             Err(error) => {
                 self.say_once(
@@ -232,13 +266,19 @@ impl Gating {
     }
 
     /// Looks for new and ended tasks, and for CPUs that came or went.
-    fn relist(&mut self, now: Instant) -> Result<(), HostError> {
-        if !self.follower.is_due(now) {
-            return Ok(());
-        }
+    fn relist(&mut self) -> Result<(), HostError> {
         self.online = online_cpus(&self.root)?;
         let pids = self.follower.pids(&self.root)?;
         self.reader.follow(&pids)
+    }
+
+    /// Watches the threads that the reader follows, and places them in the pool.
+    fn follow_threads(&mut self) -> Result<(), ControlError> {
+        self.watch.follow(self.reader.threads().map(|(_, tid)| tid));
+        match &mut self.placed {
+            Some(placed) => placed.follow(&self.reader.threads().collect::<Vec<_>>()),
+            None => Ok(()),
+        }
     }
 
     /// Holds and releases CPUs as the law said last.
@@ -337,6 +377,10 @@ impl Gating {
     pub fn finish(mut self, notify: Notify<'_>) -> Result<GateSummary, SideError> {
         self.hold = CpuSet::default();
         self.apply(notify)?;
+        if self.placed.is_some() && self.relist().is_ok() {
+            // Threads started a moment ago have inherited the pool.
+            self.follow_threads()?;
+        }
         Ok(self.tally.summary(self.began.elapsed()))
     }
 

@@ -13,6 +13,8 @@ pub(super) struct GateTally {
     spun: Duration,
     longest_period: Duration,
     rounds: u32,
+    answers: u32,
+    longest_answer: Duration,
     /// CPU time of this program at the start.
     own_before: Option<Duration>,
 }
@@ -31,8 +33,11 @@ pub struct GateSummary {
     pub burn: CpuTime,
     /// How often a CPU was held or released.
     pub changes: u32,
-    /// Until a task on a new CPU was seen at the latest.
+    /// Between two looks where the tasks ran, at the longest.
     pub longest_period: Duration,
+    /// How often a task moved to a CPU that was not held, as the kernel told, and how long at
+    /// the longest until that CPU was held.
+    pub answers: (u32, Duration),
     /// CPU time of this program without its spinners.
     pub own: Option<CpuTime>,
 }
@@ -54,6 +59,12 @@ impl GateTally {
         }
     }
 
+    /// A task moved to a CPU that was not held, and `after` that the CPU was held.
+    pub(super) fn answered(&mut self, after: Duration) {
+        self.answers += 1;
+        self.longest_answer = self.longest_answer.max(after);
+    }
+
     pub(super) fn changed(&mut self) {
         self.changes += 1;
     }
@@ -71,6 +82,7 @@ impl GateTally {
             burn: CpuTime(self.burn),
             changes: self.changes,
             longest_period: self.longest_period,
+            answers: (self.answers, self.longest_answer),
             own: own.map(CpuTime),
         }
     }
@@ -87,9 +99,21 @@ impl fmt::Display for GateSummary {
             self.changes,
             seconds(self.burn.0),
         )?;
-        if !self.longest_period.is_zero() {
-            let longest = human_duration(self.longest_period);
-            write!(f, "; a task on a new CPU was seen within {longest}")?;
+        match self.answers {
+            (0, _) if self.longest_period.is_zero() => {}
+            (0, _) => {
+                let longest = human_duration(self.longest_period);
+                write!(f, "; looked where tasks ran at least every {longest}")?;
+            }
+            (1, after) => write!(
+                f,
+                "; 1 move to another CPU, held after {}",
+                human_duration(after)
+            )?,
+            (moves, after) => {
+                let after = human_duration(after);
+                write!(f, "; {moves} moves to other CPUs, held within {after}")?;
+            }
         }
         match self.own {
             // Shorter ones are mostly start and end.

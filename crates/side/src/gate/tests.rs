@@ -80,6 +80,7 @@ impl Fake {
             law,
             period,
             limit: ResumeLatency::PollOnly,
+            pool: None,
             log,
         };
         let journals = Journals::at(self.path("journals"));
@@ -100,7 +101,7 @@ fn slot(cpu: u32) -> String {
 
 /// One round, as soon as it is due.
 fn round(gating: &mut Gating, said: &mut Vec<String>) -> Followed {
-    let due = gating.due().saturating_duration_since(Instant::now());
+    let due = gating.due().0.saturating_duration_since(Instant::now());
     std::thread::sleep(due);
     gating.round(&mut |notice| said.push(text(notice))).unwrap()
 }
