@@ -67,6 +67,7 @@ mod virtualisation;
 
 pub use cgroup::{Cgroups, OwnGroup, OwnGroups, cpu_quota, own_cpu_quota};
 pub use device_interrupts::interrupts_of;
+pub use energy::energy_source;
 pub use error::{HostError, Malformed};
 pub use interrupts::interrupt_time;
 pub use last_cpu::{Family, TaskCpuReader, TaskOnCpu, processes_named, processes_of_unit};

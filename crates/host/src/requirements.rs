@@ -142,7 +142,7 @@ fn busy_clock(root: &Root, topology: &Topology) -> Option<Outcome> {
 fn energy(root: &Root) -> Outcome {
     counter(
         EnergyMeter::open(root),
-        |_| "of the CPU packages (powercap)".to_owned(),
+        |meter| meter.source().to_owned(),
         "work per joule is unknown",
         "none in most virtual machines; on metal, load intel_rapl_msr",
         "work per joule is unknown",

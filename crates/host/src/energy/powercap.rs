@@ -1,5 +1,4 @@
-//! Energy of the CPU packages, from the RAPL counters of powercap
-//! (Documentation/power/powercap/powercap.rst).
+//! The RAPL counters of powercap (Documentation/power/powercap/powercap.rst).
 //!
 //! A package counter is in microjoules and wraps round at
 //! `max_energy_range_uj`, within minutes on a large machine, so it is read once
@@ -11,7 +10,7 @@ use plimsoll_model::Energy;
 
 /// Sums the energy of all packages since it was opened.
 #[derive(Debug)]
-pub(crate) struct EnergyMeter {
+pub(crate) struct Powercap {
     packages: Vec<Package>,
     used_uj: u128,
 }
@@ -25,12 +24,12 @@ struct Package {
 
 const POWERCAP: &str = "/sys/class/powercap";
 
-impl EnergyMeter {
+impl Powercap {
     /// `None` if no package has a counter.
     ///
     /// # Errors
     /// If a counter cannot be read: since Linux 5.10 only root may.
-    pub(crate) fn open(root: &Root) -> Result<Option<EnergyMeter>, HostError> {
+    pub(super) fn open(root: &Root) -> Result<Option<Powercap>, HostError> {
         let mut packages = Vec::new();
         for name in root.names(POWERCAP)? {
             let zone = format!("{POWERCAP}/{name}");
@@ -50,14 +49,14 @@ impl EnergyMeter {
                 });
             }
         }
-        Ok((!packages.is_empty()).then_some(EnergyMeter {
+        Ok((!packages.is_empty()).then_some(Powercap {
             packages,
             used_uj: 0,
         }))
     }
 
-    /// Energy of all packages since the meter was opened.
-    pub(crate) fn read(&mut self, root: &Root) -> Result<Energy, HostError> {
+    /// Energy of all packages since it was opened.
+    pub(super) fn read(&mut self, root: &Root) -> Result<Energy, HostError> {
         for package in &mut self.packages {
             let now = counter(root, &package.file)?;
             self.used_uj += u128::from(increment(package.last_uj, now, package.range_uj));
@@ -67,7 +66,7 @@ impl EnergyMeter {
     }
 }
 
-fn counter(root: &Root, file: &str) -> Result<u64, HostError> {
+pub(super) fn counter(root: &Root, file: &str) -> Result<u64, HostError> {
     root.parse(file, |text| number(text, "a number of microjoules"))
 }
 
@@ -101,7 +100,7 @@ mod tests {
         let tree = zone(tree, "intel-rapl:2", "psys\n", "0\n");
         let tree = zone(tree, "intel-rapl-mmio:0", "package-0\n", "0\n");
         let tree = tree.file("sys/class/powercap/intel-rapl/enabled", "1\n");
-        let mut meter = EnergyMeter::open(tree.root()).unwrap().unwrap();
+        let mut meter = Powercap::open(tree.root()).unwrap().unwrap();
         assert_eq!(meter.read(tree.root()).unwrap(), Energy(0.0));
         for zone in ["0", "0:0", "2"] {
             let path = format!("sys/class/powercap/intel-rapl:{zone}/energy_uj");
@@ -115,10 +114,10 @@ mod tests {
 
     #[test]
     fn missing_zone_is_none_and_missing_counter_is_an_error() {
-        assert!(EnergyMeter::open(FakeTree::new().root()).unwrap().is_none());
+        assert!(Powercap::open(FakeTree::new().root()).unwrap().is_none());
         let tree = zone(FakeTree::new(), "intel-rapl:0", "package-0\n", "1\n");
         tree.remove("sys/class/powercap/intel-rapl:0/energy_uj");
-        assert!(EnergyMeter::open(tree.root()).is_err());
+        assert!(Powercap::open(tree.root()).is_err());
     }
 
     #[test]
