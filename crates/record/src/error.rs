@@ -92,6 +92,11 @@ pub enum RecordError {
         /// What to do about it.
         way_out: &'static str,
     },
+    /// Another user has made the file in which SQLite keeps what it may have to undo.
+    #[error(
+        "another user has made {path}-journal, by which they could read and change the record; choose a folder that only you can write to (-o)"
+    )]
+    JournalOfOthers { path: PrintablePath },
     /// Another user may have made the journal that says how to undo what was half written.
     #[error(
         "{path} was left in the middle of a write, and what the journal beside it says is done only where nobody else can have made it, but {path} {why}; {way_out}, with its journal"

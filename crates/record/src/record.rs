@@ -1,7 +1,7 @@
 use crate::lock::WriterLock;
 use crate::open::{connect, new_file, open_trusted, read_into_memory};
 use crate::run::{NewRun, Run};
-use crate::{RecordError, legacy, read, schema, write};
+use crate::{RecordError, legacy, read, schema, trust, write};
 use plimsoll_model::{Provenance, Requirement, RunEnd, Trial, TrialSetting};
 use rusqlite::Connection;
 use serde::Serialize;
@@ -196,23 +196,32 @@ impl Record {
     }
 }
 
+impl Drop for Record {
+    fn drop(&mut self) {
+        if self.writer.is_some() {
+            // One that cannot be removed is empty, and changes nothing.
+            let _ = schema::remove_journal(&self.conn);
+        }
+    }
+}
+
 /// Writes the tables and the `run` row into a new file.
 fn initialize(path: &Path, file: File, run: Run) -> Result<Record, RecordError> {
     let lock = WriterLock::take(file, path)?;
     let mut conn = connect(path)?;
-    let mut make = || {
-        schema::configure_writer(&mut conn)?;
-        let tx = conn.transaction()?;
-        schema::make_tables(&tx)?;
-        write::run(&tx, &run)?;
-        tx.commit()
-    };
-    make().map_err(|e| match RecordError::from_sqlite(path, e, 0) {
+    let fail = |e| match RecordError::from_sqlite(path, e, 0) {
         RecordError::DiskFull { path, .. } => RecordError::NoSpace { path },
         // A value that no reader would take.
         RecordError::Damaged { path, detail } => RecordError::Unwritable { path, detail },
         other => other,
-    })?;
+    };
+    schema::configure_writer(&mut conn).map_err(fail)?;
+    let tx = conn.transaction().map_err(fail)?;
+    schema::make_tables(&tx).map_err(fail)?;
+    write::run(&tx, &run).map_err(fail)?;
+    // Before anything is in the file. From now on the journal is there until the end.
+    trust::check_journal(path)?;
+    tx.commit().map_err(fail)?;
     Ok(Record {
         conn,
         writer: Some(lock),

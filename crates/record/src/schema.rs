@@ -34,15 +34,25 @@ pub(crate) fn configure(conn: &mut Connection, bytes: u64) -> rusqlite::Result<(
 /// Settings of a connection that writes.
 ///
 /// A rollback journal and not a write-ahead log, so that after each commit the
-/// one file is complete. `EXTRA`, because a commit is durable once the removal
-/// of the journal has reached the disk, and only `EXTRA` waits for that: with
-/// `NORMAL` a power cut can damage the file, with `FULL` it can lose the last
-/// trial (<https://www.sqlite.org/pragma.html#pragma_synchronous>). It costs a
+/// one file is complete. It is emptied and not removed (`TRUNCATE`), so that its
+/// name is never free: in a folder such as /tmp another user could make it, read
+/// in it what the record held, and have SQLite undo what it says. `EXTRA`, because
+/// with `NORMAL` a power cut can damage the file
+/// (<https://www.sqlite.org/pragma.html#pragma_synchronous>). It costs a
 /// few disk flushes per trial, between the measured windows.
 pub(crate) fn configure_writer(conn: &mut Connection) -> rusqlite::Result<()> {
     untrusted::trust(conn)?;
-    conn.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))?;
+    set_journal_mode(conn, "TRUNCATE")?;
     conn.pragma_update(None, "synchronous", "EXTRA")
+}
+
+/// Removes the journal of a connection that writes no more.
+pub(crate) fn remove_journal(conn: &Connection) -> rusqlite::Result<()> {
+    set_journal_mode(conn, "DELETE")
+}
+
+fn set_journal_mode(conn: &Connection, mode: &str) -> rusqlite::Result<()> {
+    conn.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()))
 }
 
 /// Makes the tables and marks the file as a record.

@@ -70,6 +70,20 @@ impl Access {
     }
 }
 
+/// Refuses a journal that another user has made. SQLite makes it where there is none, and takes
+/// one that is there.
+pub(crate) fn check_journal(path: &Path) -> Result<(), RecordError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(JOURNAL);
+    let about = fs::symlink_metadata(&name);
+    let about = about.map_err(|e| RecordError::from_io(path, &e, "make"))?;
+    let is_own = about.uid() == geteuid().as_raw() && about.is_file() && about.nlink() == 1;
+    match is_own {
+        true => Ok(()),
+        false => Err(RecordError::JournalOfOthers { path: path.into() }),
+    }
+}
+
 /// Refuses a record that another user can put another one in place of. `resolved` is its
 /// path without symlinks. If this is `Ok`, it stays so until this user changes it.
 pub(crate) fn check_folders(resolved: &Path, path: &Path) -> Result<(), RecordError> {

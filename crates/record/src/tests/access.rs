@@ -1,11 +1,11 @@
 //! Concurrent access to a record, and access to other files.
 
 use super::sample::{TestDir, create, execute, read_all, trial};
-use crate::{Record, RecordError, check_library};
+use crate::{Record, RecordError, check_library, trust};
 use plimsoll_model::Setting;
 use rusqlite::Connection;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::time::Duration;
 
@@ -227,15 +227,49 @@ fn a_reader_cannot_write() {
     assert!(reader.conn.execute("DELETE FROM trial", []).is_err());
 }
 
+/// In a folder such as /tmp a free name could be taken by another user between two commits.
 #[test]
-fn no_side_files_remain_after_a_commit() {
+fn the_journal_keeps_its_name_while_a_run_writes_and_is_gone_afterwards() {
     let (test_dir, mut record) = TestDir::with_new_record();
-    record.append(&trial(0)).unwrap();
-    let dir = test_dir.path("run.plimsoll").parent().unwrap().to_owned();
-    assert_eq!(fs::read_dir(dir).unwrap().count(), 1);
-    let copy = test_dir.path("copy.plimsoll");
-    fs::copy(test_dir.path("run.plimsoll"), &copy).unwrap();
-    assert_eq!(read_all(&Record::open(&copy).unwrap()), [trial(0)]);
+    let journal = test_dir.path("run.plimsoll-journal");
+    let about = || fs::metadata(&journal).map(|about| (about.ino(), about.len()));
+    let made = about().unwrap();
+    assert_eq!(made.1, 0, "what it held is undone by nobody");
+    for n in 0..3 {
+        record.append(&trial(n)).unwrap();
+        assert_eq!(about().unwrap(), made);
+    }
+    let reader = Record::open(&test_dir.path("run.plimsoll")).unwrap();
+    assert_eq!(read_all(&reader), [trial(0), trial(1), trial(2)]);
+    drop(record);
+    let names = fs::read_dir(journal.parent().unwrap()).unwrap();
+    assert_eq!(names.count(), 1);
+}
+
+#[test]
+fn a_journal_of_another_user_is_refused() {
+    let test_dir = TestDir::new();
+    let path = test_dir.path("run.plimsoll");
+    let journal = test_dir.path("run.plimsoll-journal");
+    fs::write(&journal, "").unwrap();
+    trust::check_journal(&path).unwrap();
+    let refused = || {
+        let e = trust::check_journal(&path).unwrap_err();
+        assert!(matches!(e, RecordError::JournalOfOthers { .. }), "{e}");
+        assert!(e.to_string().contains("-o"), "{e}");
+    };
+    fs::hard_link(&journal, test_dir.path("elsewhere")).unwrap();
+    refused();
+    fs::remove_file(&journal).unwrap();
+    symlink("elsewhere", &journal).unwrap();
+    refused();
+    // Only root can give files away.
+    if rustix::process::geteuid().is_root() {
+        fs::remove_file(&journal).unwrap();
+        fs::write(&journal, "").unwrap();
+        chown(&journal, Some(65534), None).unwrap();
+        refused();
+    }
 }
 
 #[test]
