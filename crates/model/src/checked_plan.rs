@@ -152,6 +152,34 @@ fn number(field: &'static str, value: f64, least: f64) -> Result<(), Implausible
     )
 }
 
+/// The passes of an experiment that computes with each of them.
+///
+/// # Errors
+/// There are more than 1,000.
+pub fn few_passes(run: &RunPlan) -> Result<(), ImplausiblePlan> {
+    let passes = run.passes;
+    within(
+        "passes",
+        passes <= 1000,
+        || passes.to_string(),
+        "at most 1000",
+    )
+}
+
+/// A list of a plan, of which each item makes trials of its own.
+///
+/// # Errors
+/// It has more than 1,000 items, or one of them twice.
+pub fn distinct<T: PartialEq>(field: &'static str, list: &[T]) -> Result<(), ImplausiblePlan> {
+    let is_new = |(at, item): (usize, &T)| !list[..at].contains(item);
+    within(
+        field,
+        list.len() <= 1000 && list.iter().enumerate().all(is_new),
+        || format!("a list of {}", list.len()),
+        "at most 1000 items there, each once",
+    )
+}
+
 fn within(
     field: &'static str,
     is_within: bool,
@@ -171,6 +199,18 @@ fn within(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_have_each_item_once() {
+        assert_eq!(distinct("gaps_ns", &[3, 1, 2]), Ok(()));
+        let refused = distinct("gaps_ns", &[3, 1, 3]).unwrap_err();
+        assert!(
+            refused.to_string().contains("gaps_ns is a list of 3"),
+            "{refused}"
+        );
+        let long: Vec<u32> = (0..1001).collect();
+        assert!(distinct("gaps_ns", &long).is_err());
+    }
     use crate::{Bytes, CpuTime, HashService, Pace, Rate, SearchPlan, Share, WarmUp};
 
     fn plan() -> Plan {

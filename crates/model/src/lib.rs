@@ -62,7 +62,7 @@ pub use capacity::{
     AllRequests, CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad,
     MissedBy, STAND_IN_PCT, TriedAt,
 };
-pub use checked_plan::{CheckedPlan, ImplausiblePlan};
+pub use checked_plan::{CheckedPlan, ImplausiblePlan, distinct, few_passes};
 pub use comparison::{
     Carried, ComparedCapacity, ComparedMachine, Comparison, ComparisonCaution, CpuThreshold,
     Difference, DifferenceVerdict, Figure, FigureUnit, LimitOf, MachineCpus, Measure, NoInterval,

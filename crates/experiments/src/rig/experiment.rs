@@ -12,7 +12,7 @@ use super::runs::Series;
 use super::study;
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use plimsoll_engine::{Planner, RunError, Runner};
-use plimsoll_model::{Phase, RunPlan, counted};
+use plimsoll_model::{CheckedPlan, ImplausiblePlan, Phase, RunPlan, counted, distinct, few_passes};
 use plimsoll_record::check_library;
 use plimsoll_report::Document;
 use std::path::{Path, PathBuf};
@@ -66,6 +66,16 @@ impl Experiment for Rig {
 
     fn run(plan: &RigPlan) -> &RunPlan {
         &plan.run
+    }
+
+    fn check(plan: &RigPlan) -> Result<(), ImplausiblePlan> {
+        plan.run.check()?;
+        few_passes(&plan.run)?;
+        distinct("parts", &plan.parts)?;
+        distinct("schedulers", &plan.schedulers)?;
+        distinct("peak_grains_ns", &plan.peak_grains)?;
+        distinct("grains_ns", &plan.grains)?;
+        distinct("dependencies", &plan.dependencies)
     }
 
     fn workload(plan: &RigPlan) -> String {

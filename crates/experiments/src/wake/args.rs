@@ -67,6 +67,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("budget", "What it may burn more, such as 5% or 10W"),
         ("workload", "Measure schbench or pgbench instead"),
         ("quick", "Fewer kinds of wake-ups (under 2 minutes)"),
+        ("max_slip", "How late the waker may be at p99"),
     ],
     fixed: PLAN,
 };

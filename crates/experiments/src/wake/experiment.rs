@@ -9,7 +9,7 @@ use super::runner::WakeRunner;
 use super::{prepare, study};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf};
 use plimsoll_engine::{Planner, RunError, Runner};
-use plimsoll_model::{RunPlan, human_duration};
+use plimsoll_model::{CheckedPlan, ImplausiblePlan, RunPlan, distinct, few_passes, human_duration};
 use plimsoll_report::Document;
 use plimsoll_report::chart::LiveCharts;
 
@@ -57,6 +57,16 @@ impl Experiment for Wake {
 
     fn run(plan: &WakePlan) -> &RunPlan {
         &plan.run
+    }
+
+    fn check(plan: &WakePlan) -> Result<(), ImplausiblePlan> {
+        plan.run.check()?;
+        few_passes(&plan.run)?;
+        distinct("policies", &plan.policies)?;
+        distinct("waits", &plan.waits)?;
+        distinct("placements", &plan.placements)?;
+        distinct("gaps_ns", &plan.gaps)?;
+        distinct("arrivals", &plan.arrivals)
     }
 
     fn workload(plan: &WakePlan) -> String {

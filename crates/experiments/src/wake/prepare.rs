@@ -49,10 +49,10 @@ pub(super) fn plan(args: &WakeArgs, machine: &Machine) -> Result<(WakePlan, Wake
     let mut plan = WakePlan {
         program,
         policies,
-        waits,
-        placements,
-        gaps: args.all_gaps(),
-        arrivals: args.all_arrivals(),
+        waits: each_once(waits),
+        placements: each_once(placements),
+        gaps: each_once(args.all_gaps()),
+        arrivals: each_once(args.all_arrivals()),
         limit: args.limit.0,
         budget: args.budget,
         latency: args.latency,
@@ -73,6 +73,16 @@ pub(super) fn plan(args: &WakeArgs, machine: &Machine) -> Result<(WakePlan, Wake
         false => once * passes * 2,
     };
     Ok((plan, site))
+}
+
+fn each_once<T: PartialEq>(list: Vec<T>) -> Vec<T> {
+    let mut once = Vec::new();
+    for item in list {
+        if !once.contains(&item) {
+            once.push(item);
+        }
+    }
+    once
 }
 
 /// Whether a connection string of PostgreSQL has one: `password=` among its parameters, or one
