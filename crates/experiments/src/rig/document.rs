@@ -134,7 +134,7 @@ fn doubts(plan: &RigPlan, found: &RigFindings) -> Vec<Sentence> {
                 "Breaking point of {name} {from}: it holds at the highest feasible stress."
             )),
             BreakStatus::BreaksAtLowest => Some(format!(
-                "Breaking point of {name} {from}: it breaks at the lowest stress that is tried; give a longer --grain."
+                "Breaking point of {name} {from}: it breaks at the lowest stress that is tried; give a longer --grain, on a machine that does nothing else."
             )),
             BreakStatus::Inconclusive => {
                 Some(format!("Breaking point of {name} {from}: no valid trial."))
@@ -142,6 +142,15 @@ fn doubts(plan: &RigPlan, found: &RigFindings) -> Vec<Sentence> {
         });
     }
     texts.extend(of_peaks(found));
+    for row in &found.grain {
+        if row.metg50_status == MetgStatus::Disturbed {
+            texts.push(format!(
+                "{}, {}: the efficiency exceeds 100 % by more than 5 %, so the calibration was disturbed; there is no METG. Run again on a machine that does nothing else.",
+                row.scheduler,
+                counted(row.dependencies, "dependency", "dependencies")
+            ));
+        }
+    }
     let few = found
         .peak
         .iter()
@@ -233,7 +242,7 @@ fn unreached(found: &RigFindings) -> Option<String> {
 
 fn notes(found: &RigFindings) -> Vec<Sentence> {
     let mut texts = vec![format!(
-        "{} ran and {} violations were found: each job is checked to run once, after its predecessors and with their values.",
+        "{} ran; violations found: {}. Each job is checked to run once, after its predecessors and with their values.",
         counted(found.proof.nodes_checked, "job", "jobs"),
         found.proof.violations
     )];
@@ -270,6 +279,9 @@ fn notes(found: &RigFindings) -> Vec<Sentence> {
         };
         let verdict = match gap.is_significant {
             true => "what ran before matters",
+            false if gap_of.interval().is_some() && !gap_of.holds(0.0) => {
+                "inconclusive, because a breaking point has a wide interval"
+            }
             false => "not significantly different from 0",
         };
         texts.push(format!(

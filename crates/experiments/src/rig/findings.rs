@@ -66,6 +66,8 @@ pub enum MetgStatus {
     BelowShortest,
     /// The longest jobs that were tried do not reach it.
     AboveLongest,
+    /// The calibration was disturbed: the efficiency exceeds 1 by more than 5 %.
+    Disturbed,
     /// No valid trial.
     Inconclusive,
 }

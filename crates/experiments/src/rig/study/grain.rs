@@ -30,7 +30,10 @@ fn row(study: &Study<'_>, scheduler: &str, dependencies: u32) -> GrainFinding {
     let workers = NonZeroU32::new(plan.workers()).unwrap_or(NonZeroU32::MIN);
     let trials: Vec<Vec<GrainRun>> = valid.iter().map(|t| runs(t, workers)).collect();
     let points = grain::efficiencies(&trials, study.interruption);
-    let metg = |target| metg(&points, target);
+    let metg = |target| match is_disturbed(&points) {
+        true => (None, MetgStatus::Disturbed),
+        false => metg(&points, target),
+    };
     let ((metg50_us, metg50_status), (metg95_us, metg95_status)) = (metg(0.5), metg(0.95));
     let floor = grain::floor_ns_per_job(&trials, workers);
     let is_of_empty_jobs = plan.grains.iter().any(Duration::is_zero);
@@ -65,6 +68,12 @@ fn runs(trial: &RigTrial, workers: NonZeroU32) -> Vec<GrainRun> {
         })
     };
     trial.outcome.runs.iter().filter_map(run).collect()
+}
+
+/// Whether the calibration was: more work than the CPUs can do, by more than METG(95 %) leaves.
+fn is_disturbed(points: &[Point]) -> bool {
+    let low = |point: &Point| point.efficiency.low;
+    points.iter().filter_map(low).any(|low| low > 1.05)
 }
 
 fn metg(points: &[Point], efficiency: f64) -> (Option<Estimate>, MetgStatus) {
