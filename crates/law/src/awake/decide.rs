@@ -51,9 +51,9 @@ struct Unit {
 impl KeepAwake {
     pub fn start(&self) -> AwakeState {
         AwakeState {
-            // As if saved up.
+            // As if saved up. Burn is not: then at no time more is burned than the budget of the
+            // time since the start.
             writes_left: f64::MAX,
-            burn_left_s: f64::MAX,
             ..AwakeState::default()
         }
     }

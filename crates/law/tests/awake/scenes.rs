@@ -188,8 +188,9 @@ fn burn_stays_within_the_budget() {
         let mut rig = Rig::new(law, "0-3", tasks);
         let counted = rig.run(100 * SECOND, stays);
         let share = counted.held.as_secs_f64() / 400.0;
-        // What was saved up before the start is one window of ten seconds.
-        assert!(share <= budget * 1.1 + 0.01, "{share}");
+        // Over the budget one of the four CPUs is released in each period.
+        let late = (4 + 3 + 2 + 1) * PERIOD;
+        assert!(share <= budget + late.as_secs_f64() / 400.0, "{share}");
         assert!(share >= budget * 0.8, "{share}");
         let over =
             |c: &&(Duration, plimsoll_law::Change)| matches!(c.1.why, Why::OverBudget { .. });
