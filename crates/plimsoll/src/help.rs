@@ -130,7 +130,8 @@ fn experiment(mut command: Command, page: &HelpPage) -> Command {
     for id in ids {
         command = command.mut_arg(id, |arg| arg);
     }
-    if !offers_requests(&command) {
+    let names_slip = page.short.iter().any(|(id, _)| *id == "max_slip");
+    if !offers_requests(&command) && !names_slip {
         // It has no slip; the flag is accepted, as in scripts for all experiments.
         command = command.mut_arg("max_slip", |arg| arg.hide(true));
     }

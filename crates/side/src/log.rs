@@ -6,7 +6,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// An open log. Several runs may append to one file, because each begins with its
@@ -60,6 +60,10 @@ impl Log {
                 path: path.to_owned(),
             });
         }
+        if is_something_else(&file).map_err(fail)? {
+            let words = "it does not begin as a log does; give the name of a new file";
+            return Err(fail(io::Error::other(words)));
+        }
         end_torn_line(&mut file).map_err(fail)?;
         Ok(Log {
             path: path.to_owned(),
@@ -97,6 +101,13 @@ fn is_descriptor(path: &Path) -> bool {
     let streams = ["/dev/stdout", "/dev/stderr"].map(Path::new);
     let folders = ["/dev/fd", "/proc/self/fd"].map(Path::new);
     streams.contains(&path) || path.parent().is_some_and(|dir| folders.contains(&dir))
+}
+
+/// Whether a file holds what no run has logged: each entry is a JSON object.
+fn is_something_else(file: &File) -> io::Result<bool> {
+    let mut first = [0];
+    let has_any = file.metadata()?.is_file() && file.read_at(&mut first, 0)? > 0;
+    Ok(has_any && first != *b"{")
 }
 
 /// Terminates the torn last line of a killed run.
@@ -138,6 +149,16 @@ mod tests {
         assert_eq!(Log::open(&path).unwrap().write(&begin()), None);
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().nth(1), Some(&*begin().to_line().unwrap()));
+    }
+
+    #[test]
+    fn a_file_that_is_no_log_is_not_written_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("notes");
+        std::fs::write(&path, "dear diary\n").unwrap();
+        let error = Log::open(&path).unwrap_err().to_string();
+        assert!(error.contains("name of a new file"), "{error}");
+        assert_eq!(std::fs::read(&path).unwrap(), b"dear diary\n");
     }
 
     #[test]

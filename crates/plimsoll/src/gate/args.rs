@@ -14,7 +14,8 @@ const GATE_HELP: &str = "\
 What --latency means: idle states that take longer to leave are not used on held
 CPUs. The time is snapped to the boundary below it: with C1 (1us), C1E (4us) and
 C6 (170us), 5us permits C1E. Below each state only polling is left (as with
-poll), which is said. Above each state it has no effect, which is refused.
+poll), which is said. Above each state the limit has no effect: it is refused,
+or, in a virtual machine whose states hide what the host does, a spinner is used.
 
 What --means does (auto: the first that works; what does not is said):
   limit    A limit on the CPU's wake-up latency (pm_qos_resume_latency_us).
