@@ -21,7 +21,9 @@ Examples:
   plimsoll wake --workload pgbench
         pgbench -S at ten transactions a second under each policy
   plimsoll wake --limit 5us --budget 5%
-        CPUs that are kept awake may enter states that they leave within 5 us";
+        CPUs that are kept awake may enter states that they leave within 5 us
+
+Here --max-slip is half of the gap where that is longer.";
 
 const PLAN: &[&str] = &[
     "policies",
