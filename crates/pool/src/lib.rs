@@ -84,6 +84,7 @@ mod pinned;
 mod queue;
 mod scheduler;
 mod wait;
+mod waiting;
 mod workers;
 
 pub use cpu::{allowed_cpus, pin_this_thread};
@@ -91,6 +92,7 @@ pub use scheduler::{
     Accounting, GraphScheduler, Handle, Idling, JobPanic, Outcome, Progress, RunningJob,
     SchedulerOptions, Stretch, WorkerTime,
 };
+pub use waiting::{SPIN_LIMIT, SpinLimit, WAKE_UP_PRICE, Waiting, WaitingError};
 pub use workers::{Pool, Start};
 
 use plimsoll_model::CpuId;
