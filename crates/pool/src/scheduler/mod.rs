@@ -16,7 +16,7 @@ mod item;
 mod run;
 mod shared;
 mod sleep;
-mod sync;
+pub(crate) mod sync;
 mod timed;
 mod worker;
 
