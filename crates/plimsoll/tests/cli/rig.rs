@@ -130,7 +130,9 @@ fn waiting_has_findings_chart_and_recommendation() {
     }
     // One pass has no interval.
     assert_eq!(findings["waiting_recommended"]["because"], "inconclusive");
-    let text = folder.run(["report", "run.plimsoll"]).stdout;
+    let mut narrow = folder.command("report run.plimsoll");
+    let text = narrow.env("COLUMNS", "80").output().unwrap().stdout;
+    let text = String::from_utf8(text).unwrap();
     has(&text, &["Inconclusive", "rayon", "burn"]);
     assert!(
         text.lines().all(|line| line.chars().count() <= 80),
@@ -141,7 +143,9 @@ fn waiting_has_findings_chart_and_recommendation() {
         &["Wake-up latency by burn while waiting"],
     );
 
-    let refuse = |flags: &str, why: &str| folder.run(flags).says(2, &[why]);
+    let refuse = |flags: &str, why: &str| {
+        folder.run(flags).says(2, &[why]);
+    };
     refuse("rig wait --policies sleep", "'sleep' is no waiting policy");
     refuse("rig wait --budget cpu<5%", "such as p99<20us");
     refuse("rig wait --burn 5", "percent of a core");

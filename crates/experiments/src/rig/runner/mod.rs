@@ -83,7 +83,7 @@ impl Runner<RigSetting, RigOutcome> for RigRunner<'_> {
         let sensors = TrialSensors::new(machine.root.clone(), cpus, service);
         let work = |trial: &mut RigTrial| {
             match process.carry_out(Patience::WhileAlive, stop) {
-                Ok(Answer::Measured(outcome)) => take(trial, outcome),
+                Ok(Answer::Measured(outcome)) => take(trial, *outcome),
                 Ok(other) => return failed(trial, unasked(other)),
                 Err(lost) => return failed(trial, lost),
             }

@@ -43,11 +43,11 @@ fn carry_out(order: &Order, link: &mut Link) -> Result<Answer, Broken> {
     if let Some(wait) = waiting(order) {
         told_to_go(link)?;
         return match wait.measured(plan, link) {
-            Err(Broken::Contract(why)) => Ok(Answer::Measured(RigOutcome {
+            Err(Broken::Contract(why)) => Ok(Answer::Measured(Box::new(RigOutcome {
                 failure: Some(why),
                 ..RigOutcome::default()
-            })),
-            measured => Ok(Answer::Measured(measured?)),
+            }))),
+            measured => Ok(Answer::Measured(Box::new(measured?))),
         };
     }
     let mut bench = Bench::of(plan, order.task.scheduler(), link)?;
@@ -59,7 +59,7 @@ fn carry_out(order: &Order, link: &mut Link) -> Result<Answer, Broken> {
         }
         Task::Trial(spec) => {
             let outcome = measured(plan, spec, planned.as_ref(), &mut bench)?;
-            Ok(Answer::Measured(outcome))
+            Ok(Answer::Measured(Box::new(outcome)))
         }
         Task::Trace { .. } => {
             let graph = known(planned.as_ref())?.shared.clone();

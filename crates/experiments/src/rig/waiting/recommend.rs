@@ -8,6 +8,7 @@ use super::{WaitPlan, WaitingBecause, WaitingFinding, WaitingRecommendation};
 use plimsoll_model::{Estimate, Goal, LatencyLimit, human_duration};
 use plimsoll_schedulers::WaitPolicy;
 use plimsoll_study::wake::Figure;
+use std::fmt;
 use std::time::Duration;
 
 /// A p99 of at most so many times the lowest is as good, if only by its interval.
@@ -91,7 +92,13 @@ pub(super) fn recommended(plan: &WaitPlan, rows: &[Row]) -> WaitingRecommendatio
     known.sort_by(|a, b| a.burn_pct.value.total_cmp(&b.burn_pct.value));
     match (latency_limit(plan), plan.most_burn_pct) {
         (None, None) => knee(&known),
-        (latency, burn) => within(&known, latency, burn),
+        (latency, most_burn_pct) => within(
+            &known,
+            &Limits {
+                latency,
+                most_burn_pct,
+            },
+        ),
     }
 }
 
@@ -127,15 +134,20 @@ fn knee(known: &[Overall<'_>]) -> WaitingRecommendation {
     }
 }
 
-fn within(
-    known: &[Overall<'_>],
+/// What the recommended policy keeps at all gaps.
+struct Limits {
     latency: Option<(f64, Duration)>,
     most_burn_pct: Option<f64>,
-) -> WaitingRecommendation {
-    let keeps = |row: &Overall<'_>| -> Option<bool> {
-        let fast = latency.map_or(Some(true), |(q, limit)| row.keeps(q, limit));
+}
+
+impl Limits {
+    /// Whether a policy keeps both; `None` if intervals do not tell.
+    fn kept_by(&self, row: &Overall<'_>) -> Option<bool> {
+        let fast = self
+            .latency
+            .map_or(Some(true), |(q, limit)| row.keeps(q, limit));
         let (low, high) = row.burn_pct.interval()?;
-        let cheap = match most_burn_pct {
+        let cheap = match self.most_burn_pct {
             Some(most) if low > most => Some(false),
             Some(most) if high > most => None,
             _ => Some(true),
@@ -145,26 +157,35 @@ fn within(
             (Some(true), Some(true)) => Some(true),
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let latency = self.latency.map(|(q, limit)| {
+            let percent = (q * 1e3).round() / 10.0;
+            format!("p{percent} below {}", human_duration(limit))
+        });
+        let burn = self.most_burn_pct;
+        let burn = burn.map(|most| format!("a burn of at most {most} %"));
+        let both: Vec<String> = latency.into_iter().chain(burn).collect();
+        f.write_str(&both.join(" and "))
+    }
+}
+
+fn within(known: &[Overall<'_>], limits: &Limits) -> WaitingRecommendation {
+    let of = |kept| {
+        let rows = known.iter();
+        rows.filter(move |row| limits.kept_by(row) == kept)
     };
-    let limits = [
-        latency.map(|(q, limit)| {
-            format!(
-                "p{} below {}",
-                (q * 1e3).round() / 10.0,
-                human_duration(limit)
-            )
-        }),
-        most_burn_pct.map(|most| format!("a burn of at most {most} %")),
-    ];
-    let limits: Vec<String> = limits.into_iter().flatten().collect();
-    let limits = limits.join(" and ");
-    let kept: Vec<&Overall<'_>> = known.iter().filter(|r| keeps(r) == Some(true)).collect();
-    let open: Vec<&str> = known
-        .iter()
-        .filter(|row| keeps(row).is_none())
-        .map(|row| row.policy)
-        .collect();
-    let Some(mut best) = kept.first().copied() else {
+    let open: Vec<&str> = of(None).map(|row| row.policy).collect();
+    let open = open.join(", ");
+    let kept: Vec<&Overall<'_>> = of(Some(true)).collect();
+    let best = match limits.latency {
+        Some(_) => kept.first().copied(),
+        None => seen_to_be_fastest(&kept),
+    };
+    let Some(best) = best else {
         return match open.is_empty() {
             true => none(
                 WaitingBecause::NoneWithinLimits,
@@ -172,29 +193,17 @@ fn within(
             ),
             false => none(
                 WaitingBecause::Inconclusive,
-                format!(
-                    "Intervals do not tell whether {limits} is kept by {}.",
-                    open.join(", ")
-                ),
+                format!("Intervals do not tell whether {limits} is kept by {open}."),
             ),
         };
     };
-    if latency.is_none() {
-        // A dearer one has to be seen to be faster.
-        for row in &kept {
-            let ratio = row.p99_ratio(best).and_then(|ratio| ratio.high);
-            if ratio.is_some_and(|high| high < 1.0) {
-                best = row;
-            }
-        }
-    }
-    let what = match latency {
+    let what = match limits.latency {
         Some(_) => "burns least",
         None => "has the lowest p99 beyond noise",
     };
     let open = match open.is_empty() {
         true => String::new(),
-        false => format!(" Intervals do not tell whether {} does.", open.join(", ")),
+        false => format!(" Intervals do not tell whether {open} does."),
     };
     WaitingRecommendation {
         policy: Some(best.policy.to_owned()),
@@ -204,4 +213,15 @@ fn within(
             best.policy
         ),
     }
+}
+
+/// Of policies with the cheapest first: a dearer one has to be seen to be faster.
+fn seen_to_be_fastest<'a, 'r>(kept: &[&'a Overall<'r>]) -> Option<&'a Overall<'r>> {
+    kept.iter().copied().reduce(|best, row| {
+        let ratio = row.p99_ratio(best).and_then(|ratio| ratio.high);
+        match ratio.is_some_and(|high| high < 1.0) {
+            true => row,
+            false => best,
+        }
+    })
 }
