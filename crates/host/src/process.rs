@@ -156,6 +156,23 @@ pub fn own_resident_memory(root: &Root) -> Option<Bytes> {
     kib_of(&text, "VmRSS:")
 }
 
+/// How often the threads of this process but one have given up their CPU to sleep or wait, since each
+/// was started (voluntary_ctxt_switches, proc(5)); `None` if the kernel does not say.
+pub fn own_voluntary_switches(root: &Root, except: u32) -> Option<u64> {
+    let tasks = std::fs::read_dir(root.path("/proc/self/task")).ok()?;
+    let names = tasks.filter_map(|task| task.ok()?.file_name().into_string().ok());
+    let others = names.filter(|name| *name != except.to_string());
+    let of = |name: String| {
+        let text = root.text(format!("/proc/self/task/{name}/status")).ok()?;
+        let line = text
+            .lines()
+            .find_map(|l| l.strip_prefix("voluntary_ctxt_switches:"))?;
+        line.trim().parse::<u64>().ok()
+    };
+    let each: Option<Vec<u64>> = others.map(of).collect();
+    Some(each?.into_iter().sum())
+}
+
 /// The memory that programs of this process' cgroup can still take without swapping, at most:
 /// MemAvailable of /proc/meminfo (proc(5)), or the limit of the cgroup if that is lower. What the
 /// cgroup uses already is not subtracted: most of it may be page cache. `None` if the kernel
@@ -257,6 +274,17 @@ mod tests {
         assert_eq!((stat.own, stat.reaped), (ms(2000), ms(500)));
         assert_eq!(stat.cpu(), ms(2500));
         assert_eq!(stat.started, 138_487);
+    }
+
+    #[test]
+    fn switches_of_all_threads_but_one_are_added_up() {
+        let tree = FakeTree::new()
+            .file("proc/self/task/7/status", "voluntary_ctxt_switches:\t5\n")
+            .file("proc/self/task/8/status", "voluntary_ctxt_switches:\t6\n")
+            .file("proc/self/task/9/status", "voluntary_ctxt_switches:\t7\n");
+        assert_eq!(own_voluntary_switches(tree.root(), 8), Some(12));
+        let unknown = tree.file("proc/self/task/9/status", "State:\tR\n");
+        assert_eq!(own_voluntary_switches(unknown.root(), 8), None);
     }
 
     #[test]

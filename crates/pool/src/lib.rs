@@ -1,5 +1,6 @@
-//! Runs jobs on pinned workers: a stream of jobs at their start times in order ([`Pool`]), and
-//! graphs of jobs in time ([`GraphScheduler`]).
+//! Runs jobs on pinned workers: a stream of jobs at their start times in order ([`Pool`]),
+//! graphs of jobs in time ([`GraphScheduler`]), and jobs that poll ([`Poller`]). How workers wait is a
+//! [`Waiting`] policy.
 //!
 //! This crate must not know what the jobs do, or judge them.
 //!
@@ -81,16 +82,20 @@
 
 mod cpu;
 mod pinned;
+mod polling;
 mod queue;
 mod scheduler;
 mod wait;
+mod waiting;
 mod workers;
 
 pub use cpu::{allowed_cpus, pin_this_thread};
+pub use polling::{Declared, Notifier, Poller, PollingJob};
 pub use scheduler::{
     Accounting, GraphScheduler, Handle, Idling, JobPanic, Outcome, Progress, RunningJob,
     SchedulerOptions, Stretch, WorkerTime,
 };
+pub use waiting::{SPIN_LIMIT, SpinLimit, WAKE_UP_PRICE, Waiting, WaitingError};
 pub use workers::{Pool, Start};
 
 use plimsoll_model::CpuId;

@@ -11,7 +11,7 @@
 use plimsoll_graph::{JobGraph, Jobs, Release};
 use plimsoll_model::CpuSet;
 use plimsoll_pool::{
-    Accounting, GraphScheduler, Outcome, PoolError, SchedulerOptions, allowed_cpus,
+    Accounting, GraphScheduler, Outcome, PoolError, SchedulerOptions, Waiting, allowed_cpus,
 };
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -98,6 +98,10 @@ impl Jobs for Checked {
 
 /// A scheduler with so many workers, which share the CPUs.
 fn workers(count: usize) -> GraphScheduler {
+    waiting_workers(count, SchedulerOptions::PLAIN.waiting)
+}
+
+fn waiting_workers(count: usize, waiting: Waiting) -> GraphScheduler {
     let cpus = allowed_cpus().unwrap();
     let used: CpuSet = cpus.iter().take(count).collect();
     let per_cpu = NonZeroU32::new((count / used.len()) as u32).unwrap();
@@ -107,6 +111,7 @@ fn workers(count: usize) -> GraphScheduler {
             _ => Accounting::Off,
         },
         workers_per_cpu: per_cpu,
+        waiting,
     };
     GraphScheduler::start(&used, options).unwrap()
 }
@@ -168,6 +173,19 @@ fn every_job_runs_once_and_after_its_predecessors() {
             let jobs = Arc::new(Checked::new(graph, |_, _| {}));
             let outcome = scheduler.run(Arc::clone(&jobs) as _);
             is_complete(&outcome, &jobs);
+        }
+    }
+}
+
+#[test]
+fn every_waiting_policy_runs_all_jobs() {
+    for waiting in Waiting::ALL {
+        for count in [1, 2, 4] {
+            let scheduler = waiting_workers(count, waiting);
+            for seed in 0..5 {
+                let jobs = Arc::new(Checked::new(random_graph(seed, 300), |_, _| {}));
+                is_complete(&scheduler.run(Arc::clone(&jobs) as _), &jobs);
+            }
         }
     }
 }

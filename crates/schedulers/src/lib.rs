@@ -47,6 +47,7 @@ mod threads_of_cpus;
 mod timeline;
 mod tokio_runtime;
 mod trace;
+mod wakers;
 
 pub use calibrate::{Neighbours, calibrate};
 pub use choice::{Choice, start, start_accounted, start_traced};
@@ -58,6 +59,8 @@ pub use fingerprint::fingerprint;
 pub use job_run::{JobRun, JobTime, NodeWork};
 pub use kernels::{BLOCK_BYTES, Calibration, Kernel, Work};
 pub use plimsoll_plugin::{Account, LoadError, Scheduler, WorkerEvent, WorkerEventKind};
+pub use plimsoll_pool::{WAKE_UP_PRICE, pin_this_thread};
 pub use proof::{Proof, Violation};
 pub use timeline::{Step, Timeline, inflations};
 pub use trace::{Trace, write_trace};
+pub use wakers::{Arrivals, Arrived, WaitPolicy, Waiters};

@@ -1,6 +1,7 @@
 //! The flags of `plimsoll rig`.
 
 use super::outcome::Part;
+use super::waiting::args::WaitArgs;
 use crate::args::RunArgs;
 use crate::args::value::window;
 use crate::experiment::HelpPage;
@@ -18,7 +19,9 @@ Examples:
   plimsoll rig grain --scheduler ./libmine.so,rayon
         a scheduler of your own against rayon
   plimsoll rig break --graph stencil:width=4,steps=20 --grain 200us
-        the breaking point on another graph";
+        the breaking point on another graph
+  plimsoll rig wait --budget 'p99<20us'
+        the waiting policy that burns least and wakes in time";
 
 const PLAN: &[&str] = &[
     "parts",
@@ -31,6 +34,11 @@ const PLAN: &[&str] = &[
     "duration",
     "seed",
     "cpus",
+    "policies",
+    "patterns",
+    "gaps",
+    "budget",
+    "burn",
 ];
 
 pub(super) const HELP: HelpPage = HelpPage {
@@ -39,6 +47,10 @@ pub(super) const HELP: HelpPage = HelpPage {
         (
             "Measurement",
             &["quick", "passes", "duration", "seed", "cpus"],
+        ),
+        (
+            "Waiting",
+            &["policies", "patterns", "gaps", "budget", "burn"],
         ),
         ("Files", &["save_graph", "trace"]),
     ],
@@ -51,6 +63,9 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("graph", "Graph of break and steady"),
         ("grain", "Lengths of the jobs"),
         ("quick", "Shorter and fewer trials (90 s)"),
+        ("policies", "How idle workers wait (wait)"),
+        ("budget", "The latency that the recommended policy keeps"),
+        ("burn", "What the recommended policy burns at most"),
     ],
     fixed: PLAN,
 };
@@ -59,7 +74,7 @@ pub(super) const HELP: HelpPage = HelpPage {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct RigArgs {
-    /// What to measure: run time by the size of a load peak, efficiency by the length of the jobs (grain), the breaking point of a schedule, a steady load (default: peak grain break).
+    /// What to measure: run time by the size of a load peak, efficiency by the length of the jobs (grain), the breaking point of a schedule, a steady load, wake-up latency against CPU burn of waiting workers (default: peak grain break).
     #[arg(value_name = "PART", value_enum)]
     pub(super) parts: Vec<Part>,
 
@@ -103,6 +118,9 @@ pub struct RigArgs {
     /// Write one run of the graph on each scheduler to a new file, for Perfetto or Chrome.
     #[arg(long, value_name = "FILE")]
     pub(super) trace: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(super) wait: WaitArgs,
 
     #[command(flatten)]
     pub(super) run: RunArgs,

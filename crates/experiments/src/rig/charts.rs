@@ -4,6 +4,7 @@ use super::findings::{BreakFinding, GrainFinding, PeakFinding, RigFindings};
 use super::outcome::{ConcurrencyCurve, Direction};
 use super::plan::RigPlan;
 use super::runs::Series as Runs;
+use super::waiting;
 use plimsoll_model::{Estimate, counted};
 use plimsoll_report::chart::{
     At, Axis, Chart, Datum, Line, Mark, MarkKind, Panel, Ranges, Scale, Series, Shape, Tone, Unit,
@@ -17,6 +18,7 @@ pub(super) fn all(plan: &RigPlan, found: &RigFindings, runs: &Runs) -> Vec<Chart
         peaks(plan, found, runs),
         concurrency(plan, runs),
         breaking(plan, found, runs),
+        waiting::chart(&found.waiting),
     ];
     charts.into_iter().flatten().collect()
 }

@@ -10,6 +10,7 @@ use super::plan::RigPlan;
 use super::runs::Series;
 use super::spreadsheet;
 use super::tables;
+use super::waiting;
 use crate::experiment::ReportOf;
 use plimsoll_model::{Estimate, counted};
 use plimsoll_report::{Document, Ink, Role, Sentence, estimate, estimate_us, time_us};
@@ -28,6 +29,10 @@ pub(super) fn document<'a>(report: &'a ReportOf<'a, Rig>, series: &'a Series) ->
     answers(&mut out, found);
     out.say(Role::Doubt, doubts(plan, found));
     out.say(Role::Note, notes(found));
+    if let Some(wait) = &plan.wait {
+        let texts = waiting::notes(wait, &found.waiting).into_iter();
+        out.say(Role::Note, texts.map(|text| Ink::Plain.says(text)));
+    }
     out
 }
 
@@ -63,14 +68,21 @@ fn answers(out: &mut Document<'_>, found: &RigFindings) {
     let steady = found.steady.iter();
     let each = steady.filter_map(|row| named(&row.scheduler, row.average_concurrency));
     texts.extend(listed("Average concurrency under steady load", each));
-    if texts.is_empty() {
+    let waiting = found.waiting_recommended.as_ref().map(waiting::answer);
+    if texts.is_empty() && waiting.is_none() {
         out.answer(Ink::Red, "Inconclusive: no figure was found.".to_owned());
     }
+    let is_alone = texts.is_empty();
     let mut texts = texts.into_iter();
     if let Some(first) = texts.next() {
         out.answer(Ink::Green, first);
     }
     out.say(Role::Answer, texts.map(|text| Ink::Plain.says(text)));
+    match waiting {
+        Some((ink, text)) if is_alone => out.answer(ink, text),
+        Some((ink, text)) => out.say(Role::Answer, [ink.says(text)]),
+        None => {}
+    }
 }
 
 /// `what: a 1, b 2.`
@@ -241,11 +253,13 @@ fn unreached(found: &RigFindings) -> Option<String> {
 }
 
 fn notes(found: &RigFindings) -> Vec<Sentence> {
+    let has_jobs = found.proof.nodes_checked > 0;
     let mut texts = vec![format!(
         "{} ran; violations found: {}. Each job is checked to run once, after its predecessors and with their values.",
         counted(found.proof.nodes_checked, "job", "jobs"),
         found.proof.violations
     )];
+    texts.retain(|_| has_jobs);
     if let Some(ratio) = found.kernel.all_busy_ratio {
         texts.push(format!(
             "The same work ({}) takes {} times as long with all CPUs busy as on one alone; lengths of jobs are with all busy.",

@@ -80,7 +80,14 @@ impl Experiment for Rig {
 
     fn workload(plan: &RigPlan) -> String {
         let workers = counted(plan.workers(), "worker", "workers");
-        format!("{} on {workers}", plan.schedulers.join(", "))
+        match &plan.wait {
+            Some(wait) if plan.parts == [Part::Wait] => {
+                let policies = counted(wait.policies.len(), "waiting policy", "waiting policies");
+                let waiting = plan.workers().saturating_sub(1);
+                format!("{policies} on {}", counted(waiting, "worker", "workers"))
+            }
+            _ => format!("{} on {workers}", plan.schedulers.join(", ")),
+        }
     }
 
     fn commands(plan: &RigPlan) -> Vec<String> {

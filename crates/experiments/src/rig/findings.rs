@@ -1,6 +1,7 @@
 //! What a rig concludes. Plain data.
 
 use super::outcome::Direction;
+use super::waiting::{WaitingFinding, WaitingRecommendation};
 use plimsoll_model::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,6 +31,10 @@ pub struct RigFindings {
     pub kernel: KernelFinding,
     /// The graphs of break and steady.
     pub graphs: Vec<GraphFinding>,
+    /// Idle workers that are woken: a row for each policy, pattern and mean gap.
+    pub waiting: Vec<WaitingFinding>,
+    /// The waiting policy to choose; null unless waiting was measured.
+    pub waiting_recommended: Option<WaitingRecommendation>,
     /// Schedulers that broke their contract, and were left out from then on.
     pub failed: Vec<FailedScheduler>,
 }

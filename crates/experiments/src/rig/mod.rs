@@ -24,6 +24,7 @@ mod study;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 pub use args::RigArgs;
 pub use experiment::Rig;
@@ -31,3 +32,4 @@ pub use findings::RigFindings;
 pub use outcome::Part;
 pub use plan::{GraphPlan, RigPlan};
 pub use runner::serve_scheduler;
+pub use waiting::{GapPattern, WaitFigures, WaitPlan};

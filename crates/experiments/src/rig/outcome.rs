@@ -1,5 +1,6 @@
 //! What a trial of the rig is made at, and what it measures.
 
+use super::waiting::{GapPattern, WaitFigures};
 use plimsoll_model::{Trial, TrialSetting};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -29,6 +30,8 @@ pub enum Part {
     Break,
     /// A long stationary load: concurrency, drift, memory, and CPU use when idle.
     Steady,
+    /// Wake-up latency of idle workers against the CPU time that they burn while they wait.
+    Wait,
 }
 
 impl Part {
@@ -38,6 +41,7 @@ impl Part {
             Part::Grain => "grain",
             Part::Break => "break",
             Part::Steady => "steady",
+            Part::Wait => "wait",
         }
     }
 }
@@ -92,6 +96,13 @@ pub enum RigSetting {
     Steady { scheduler: String },
     /// The scheduler alone, with nothing to do.
     Idle { scheduler: String },
+    /// Idle workers that are woken at such times.
+    Wait {
+        policy: String,
+        gaps: GapPattern,
+        #[serde(rename = "mean_gap_ns", with = "plimsoll_model::Ns")]
+        mean_gap: Duration,
+    },
 }
 
 impl TrialSetting for RigSetting {}
@@ -103,6 +114,7 @@ impl RigSetting {
             RigSetting::Grain { .. } => Part::Grain,
             RigSetting::Break { .. } => Part::Break,
             RigSetting::Steady { .. } | RigSetting::Idle { .. } => Part::Steady,
+            RigSetting::Wait { .. } => Part::Wait,
         }
     }
 
@@ -113,6 +125,7 @@ impl RigSetting {
             | RigSetting::Break { scheduler, .. }
             | RigSetting::Steady { scheduler }
             | RigSetting::Idle { scheduler } => scheduler,
+            RigSetting::Wait { policy, .. } => policy,
         }
     }
 }
@@ -138,6 +151,13 @@ pub struct RigOutcome {
     /// Resident memory of its process before and after the runs.
     #[serde(default)]
     pub memory_bytes: Option<(u64, u64)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<WaitFigures>,
+    /// Latency and slip of wake-ups on their way to the trial: values and how often each came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_ns: Vec<(u64, u64)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slip_ns: Vec<(u64, u64)>,
 }
 
 /// How many workers were busy over time.

@@ -1,6 +1,7 @@
 //! The plan of a rig.
 
 use super::outcome::Part;
+use super::waiting::WaitPlan;
 use plimsoll_model::RunPlan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct RigPlan {
     /// The trials of a search for a breaking point may take this long in sum.
     #[serde(rename = "search_budget_ns", with = "plimsoll_model::Ns")]
     pub search_budget: Duration,
+    /// How idle workers wait; null unless that is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<WaitPlan>,
     /// What every run has.
     #[serde(flatten)]
     pub run: RunPlan,

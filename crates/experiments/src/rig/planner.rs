@@ -3,13 +3,18 @@
 use super::outcome::{Part, RigOutcome, RigSetting, RigTrial};
 use super::plan::RigPlan;
 use super::search::SearchPlanner;
+use super::waiting::WaitPlan;
 use plimsoll_engine::order::derive;
 use plimsoll_engine::visits::{graduated, progress};
 use plimsoll_engine::{Next, Planner, Progress};
 use plimsoll_model::{Phase, TrialSpec, human_duration};
 
 /// The visited settings of these schedulers.
-fn settings(plan: &RigPlan, schedulers: &[&String]) -> Vec<(Phase, RigSetting)> {
+fn settings(
+    plan: &RigPlan,
+    schedulers: &[&String],
+    trials: &[RigTrial],
+) -> Vec<(Phase, RigSetting)> {
     let of = |scheduler: &String| {
         let mut settings = Vec::new();
         if plan.has(Part::Peak) {
@@ -34,29 +39,30 @@ fn settings(plan: &RigPlan, schedulers: &[&String]) -> Vec<(Phase, RigSetting)> 
     };
     let phase = Phase::Level { level: None };
     let settings = schedulers.iter().flat_map(|name| of(name));
+    let waits = plan.wait.iter().flat_map(WaitPlan::settings);
+    let settings = settings.chain(waits.filter(|s| !broke(trials, s.scheduler())));
     settings.map(|setting| (phase, setting)).collect()
 }
 
 /// A steady load and an idle scheduler are measured for longer than others.
 fn lengthened(spec: TrialSpec<RigSetting>) -> TrialSpec<RigSetting> {
-    let times = match spec.setting {
-        RigSetting::Steady { .. } | RigSetting::Idle { .. } => 10,
-        _ => 1,
+    let window = match spec.setting {
+        RigSetting::Steady { .. } | RigSetting::Idle { .. } => spec.window * 10,
+        RigSetting::Wait { mean_gap, .. } => WaitPlan::window(spec.window, mean_gap),
+        _ => spec.window,
     };
-    TrialSpec {
-        window: spec.window * times,
-        ..spec
-    }
+    TrialSpec { window, ..spec }
 }
 
 /// The schedulers that have kept their contract so far.
 fn sound<'p>(plan: &'p RigPlan, trials: &[RigTrial]) -> Vec<&'p String> {
-    let broke = |name: &str| {
-        let of = |t: &RigTrial| t.spec.setting.scheduler() == name && t.outcome.failure.is_some();
-        trials.iter().any(of)
-    };
     let all = plan.schedulers.iter();
-    all.filter(|name| !broke(name)).collect()
+    all.filter(|name| !broke(trials, name)).collect()
+}
+
+fn broke(trials: &[RigTrial], name: &str) -> bool {
+    let of = |t: &RigTrial| t.spec.setting.scheduler() == name && t.outcome.failure.is_some();
+    trials.iter().any(of)
 }
 
 /// Visits of all settings, pass after pass; then the searches for breaking points, in
@@ -90,7 +96,7 @@ impl Planner for RigPlanner<'_> {
             let why = why.as_deref().unwrap_or_default();
             return Next::Stuck(format!("{name} failed, and no scheduler is left: {why}"));
         }
-        let settings = settings(plan, &sound);
+        let settings = settings(plan, &sound, trials);
         let visit = graduated(&plan.run, &settings, trials, seed).map(lengthened);
         let next = visit.or_else(|| self.search.next(&sound, trials, seed));
         next.map_or(Next::Done, Next::Trial)
@@ -98,7 +104,7 @@ impl Planner for RigPlanner<'_> {
 
     fn progress(&self, trials: &[RigTrial]) -> Progress {
         let plan = self.plan;
-        let settings = settings(plan, &sound(plan, trials));
+        let settings = settings(plan, &sound(plan, trials), trials);
         progress(&plan.run, settings.len(), trials, self.search.left(trials))
     }
 
@@ -125,12 +131,18 @@ impl Planner for RigPlanner<'_> {
             }
             RigSetting::Steady { scheduler } => format!("{scheduler}: steady load"),
             RigSetting::Idle { scheduler } => format!("{scheduler}: idle"),
+            RigSetting::Wait {
+                policy,
+                gaps,
+                mean_gap,
+            } => format!("{policy}: {gaps} gaps of {}", human_duration(*mean_gap)),
         }
     }
 
     fn times(&self, trial: &RigTrial) -> (Vec<f64>, String) {
         let words = match (&trial.outcome.failure, trial.outcome.runs.len()) {
             (Some(why), _) => format!("failed: {why}"),
+            (None, 0) => "wake-ups".to_owned(),
             (None, 1) => "1 run".to_owned(),
             (None, runs) => format!("{runs} runs"),
         };

@@ -40,6 +40,14 @@ pub(super) fn plan(args: &RigArgs, machine: &Machine) -> Result<RigPlan, RunErro
     let grains = Grains::of(args)?;
     let mut run = args.run.plan(passes, window, 0, &machine.root)?;
     run.budget = BUDGET;
+    let wait = match parts.contains(&Part::Wait) {
+        true => Some(args.wait.plan(args.quick)?),
+        false => None,
+    };
+    if wait.is_some() && run.cpus.service.len() < 2 {
+        let why = "wait needs 2 CPUs: one wakes the workers of the others; give two with --cpus";
+        return Err(RunError::Usage(why.to_owned()));
+    }
     let asked = args.graph.as_deref();
     let schedulers = schedulers(&args.scheduler);
     Ok(RigPlan {
@@ -54,6 +62,7 @@ pub(super) fn plan(args: &RigArgs, machine: &Machine) -> Result<RigPlan, RunErro
         graph: graph(asked.unwrap_or("load-bursts"))?,
         steady_graph: graph(asked.unwrap_or("tries"))?,
         search_budget,
+        wait,
         run,
     })
 }

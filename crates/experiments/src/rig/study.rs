@@ -11,6 +11,7 @@ use super::findings::{
 use super::graphs::Planned;
 use super::outcome::{AccountFigures, Calibrated, Part, RigSetting, RigTrial, counts};
 use super::plan::{GraphPlan, RigPlan};
+use super::waiting;
 use plimsoll_graph::RuleUse;
 use plimsoll_model::Estimate;
 use plimsoll_study::bootstrap;
@@ -29,6 +30,7 @@ pub(super) fn findings(plan: &RigPlan, trials: &[RigTrial]) -> RigFindings {
     let all = plan.schedulers.iter();
     let (breaking, gaps) = searches::findings(plan, trials);
     let kernel = kernel(plan, trials);
+    let (waiting, waiting_recommended) = waiting::findings(plan, trials);
     let study = Study {
         plan,
         trials,
@@ -49,6 +51,8 @@ pub(super) fn findings(plan: &RigPlan, trials: &[RigTrial]) -> RigFindings {
         accounting: accounting(trials),
         kernel,
         graphs: graphs(plan),
+        waiting,
+        waiting_recommended,
         failed: trials.iter().filter_map(failed).collect(),
     }
 }

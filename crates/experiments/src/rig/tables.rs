@@ -4,6 +4,7 @@ use super::findings::{
     AccountFinding, BreakFinding, GrainFinding, GraphFinding, IdleFinding, PeakFinding,
     RigFindings, SteadyFinding,
 };
+use super::waiting;
 use plimsoll_report::{Column, Document, Table};
 
 pub(super) fn add(out: &mut Document<'_>, found: &RigFindings) {
@@ -15,6 +16,7 @@ pub(super) fn add(out: &mut Document<'_>, found: &RigFindings) {
     add("breaking-table", breaking(&found.breaking), BREAKING);
     add("steady", steady(&found.steady, &found.idle), STEADY);
     add("accounts", accounts(&found.accounting), ACCOUNTS);
+    add("waiting-table", waiting::table(&found.waiting), WAITING);
     add("rules", rules(&found.graphs), RULES);
 }
 
@@ -95,6 +97,21 @@ const ACCOUNTS: Explained = (
         ("steal", "looking for jobs of other workers"),
         ("spin", "waiting without sleep"),
         ("parked", "asleep"),
+    ],
+);
+
+const WAITING: Explained = (
+    "Waiting",
+    &[
+        ("mean", "from one wake-up to the next, on average"),
+        (
+            "p99",
+            "from the call that wakes to the job's first instruction",
+        ),
+        ("burn", "CPU time of the workers, in percent of a core"),
+        ("front", "no other policy is both faster (p99) and cheaper"),
+        ("slept", "wake-ups that found the workers asleep"),
+        ("ratio", "cost relative to knowing each gap before"),
     ],
 );
 

@@ -23,7 +23,7 @@ mod deviating;
 const MS: Duration = Duration::from_millis(1);
 const US: Duration = Duration::from_micros(1);
 
-fn plan(parts: &[Part], schedulers: &[&str], seed: u64) -> RigPlan {
+pub(super) fn plan(parts: &[Part], schedulers: &[&str], seed: u64) -> RigPlan {
     let graph = |name: &str| GraphPlan {
         name: name.to_owned(),
         dot: None,
@@ -40,6 +40,7 @@ fn plan(parts: &[Part], schedulers: &[&str], seed: u64) -> RigPlan {
         graph: graph("load-bursts"),
         steady_graph: graph("tries"),
         search_budget: Duration::from_secs(1000),
+        wait: None,
         run: RunPlan {
             passes: 4,
             window: 250 * MS,
@@ -108,7 +109,7 @@ impl Simulated {
                 let stress = f64::from(*stress_ppm) / 1e6;
                 out.runs = (0..20).map(|_| self.scheduled(stress, &mut rng)).collect();
             }
-            RigSetting::Steady { .. } | RigSetting::Idle { .. } => {}
+            RigSetting::Steady { .. } | RigSetting::Idle { .. } | RigSetting::Wait { .. } => {}
         }
         out.proof.nodes_checked = out.runs.iter().map(|run| u64::from(run.jobs)).sum();
         trial

@@ -104,3 +104,51 @@ fn a_graph_is_read_back_as_it_was_written() {
         .run("rig peak --save-graph first.dot")
         .says(2, &["--save-graph first.dot", "exists"]);
 }
+
+#[test]
+fn waiting_has_findings_chart_and_recommendation() {
+    let folder = Folder::new();
+    let loud = LOUD.join(" ");
+    let wait =
+        "rig wait --policies park,spin,rayon --patterns fixed --gaps 1ms --passes 1 --seed 1";
+    let ended = folder.run(format!("{wait} {loud} --format json -o run.plimsoll"));
+    ended.says(0, &[]);
+    let findings = &ended.json()["findings"];
+    let rows = findings["waiting"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|r| r["policy"].as_str().unwrap()).collect();
+    assert_eq!(names, ["park", "spin", "rayon"]);
+    for row in rows {
+        assert!(
+            row["latency_us"]["p99"]["value"].as_f64() > Some(0.0),
+            "{row}"
+        );
+        assert!(row["burn_pct"]["value"].as_f64() > Some(0.0), "{row}");
+        assert_eq!(
+            (row["trials"].as_u64(), &row["gaps"]),
+            (Some(1), &"fixed".into())
+        );
+    }
+    // One pass has no interval.
+    assert_eq!(findings["waiting_recommended"]["because"], "inconclusive");
+    let mut narrow = folder.command("report run.plimsoll");
+    let text = narrow.env("COLUMNS", "80").output().unwrap().stdout;
+    let text = String::from_utf8(text).unwrap();
+    has(&text, &["Inconclusive", "rayon", "burn"]);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    has(
+        &folder.read("run.html"),
+        &["Wake-up latency by burn while waiting"],
+    );
+
+    let refuse = |flags: &str, why: &str| {
+        folder.run(flags).says(2, &[why]);
+    };
+    refuse("rig wait --policies sleep", "'sleep' is no waiting policy");
+    refuse("rig wait --budget cpu<5%", "such as p99<20us");
+    refuse("rig wait --burn 5", "percent of a core");
+    refuse("rig wait --gaps 2s", "above 1s");
+    refuse("rig wait --cpus 0", "wait needs 2 CPUs");
+}

@@ -16,7 +16,7 @@ mod item;
 mod run;
 mod shared;
 mod sleep;
-mod sync;
+pub(crate) mod sync;
 mod timed;
 mod worker;
 
@@ -30,6 +30,7 @@ pub use run::{JobPanic, Outcome};
 use crate::PoolError;
 use crate::pinned::start_pinned;
 use crate::wait::{Clock, Gate};
+use crate::waiting::Waiting;
 use crossbeam_deque::Worker as Deque;
 use plimsoll_graph::Jobs;
 use plimsoll_model::CpuSet;
@@ -46,13 +47,16 @@ pub struct SchedulerOptions {
     pub accounting: Accounting,
     /// More than one is for tests.
     pub workers_per_cpu: NonZeroU32,
+    /// How workers wait for jobs.
+    pub waiting: Waiting,
 }
 
 impl SchedulerOptions {
-    /// One worker per CPU, without accounting.
+    /// One worker per CPU, without accounting; workers spin, yield, then park.
     pub const PLAIN: SchedulerOptions = SchedulerOptions {
         accounting: Accounting::Off,
         workers_per_cpu: NonZeroU32::MIN,
+        waiting: Waiting::YieldThenPark,
     };
 }
 
@@ -97,7 +101,7 @@ impl GraphScheduler {
             let body = move || {
                 shared.begin_account(index);
                 if gate.wait_open() {
-                    Worker::new(index, shared, deque).work();
+                    Worker::new(index, shared, deque, options.waiting).work();
                 }
             };
             (cpu, body)

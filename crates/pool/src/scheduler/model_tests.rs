@@ -16,6 +16,7 @@ use super::sleep::{Search, Sleep};
 use super::sync::HORIZON_NS;
 use super::timed::TimedQueue;
 use crate::wait::Clock;
+use crate::waiting::Step;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -89,10 +90,16 @@ impl World {
 
 /// A worker that takes one item and ends.
 fn worker(world: &Arc<World>, index: usize) -> JoinHandle<bool> {
+    waiting_worker(world, index, true)
+}
+
+/// The same that parks after each search in vain, or never.
+fn waiting_worker(world: &Arc<World>, index: usize, parks: bool) -> JoinHandle<bool> {
     let world = Arc::clone(world);
     loom::thread::spawn(move || {
         let mut search = Searcher {
             world: &world,
+            parks,
             now_ns: 0,
             waits_until_ns: Cell::new(0),
         };
@@ -102,6 +109,7 @@ fn worker(world: &Arc<World>, index: usize) -> JoinHandle<bool> {
 
 struct Searcher<'a> {
     world: &'a World,
+    parks: bool,
     /// Time passes for a worker while it sleeps until a time.
     now_ns: u64,
     waits_until_ns: Cell<u64>,
@@ -109,8 +117,6 @@ struct Searcher<'a> {
 
 impl Search for Searcher<'_> {
     type Found = ();
-
-    const ROUNDS: u32 = 1;
 
     fn search(&mut self) -> Option<()> {
         let until_ns = self.waits_until_ns.get();
@@ -143,7 +149,12 @@ impl Search for Searcher<'_> {
         first_ns
     }
 
-    fn pause(&mut self, _: u32) {}
+    fn step(&mut self, _: u32) -> Step {
+        match self.parks {
+            true => Step::Park,
+            false => Step::Yield,
+        }
+    }
 
     fn enter(&mut self, _: Activity) {}
 }
@@ -223,6 +234,39 @@ fn model_two_publishers_reach_all() {
         world.sleep.published(1);
         all_found(workers);
         publisher.join().unwrap();
+    });
+}
+
+#[test]
+fn model_one_that_never_parks_sees_a_push() {
+    check(None, || {
+        let world = World::new(1);
+        let only = waiting_worker(&world, 0, false);
+        world.push();
+        world.sleep.published(1);
+        all_found([only]);
+    });
+}
+
+#[test]
+fn model_one_that_never_parks_wakes_another_for_the_rest() {
+    check(Some(2), || {
+        let world = World::new(2);
+        let workers = [waiting_worker(&world, 0, false), worker(&world, 1)];
+        world.push();
+        world.push();
+        world.sleep.published(1);
+        all_found(workers);
+    });
+}
+
+#[test]
+fn model_stop_ends_one_that_never_parks() {
+    check(None, || {
+        let world = World::new(1);
+        let only = waiting_worker(&world, 0, false);
+        world.sleep.stop();
+        assert!(!only.join().unwrap());
     });
 }
 

@@ -24,6 +24,10 @@
 //! | sleeping to searching | whoever takes the worker off the list: it itself (second search, time) or one who wakes it | list and count, under the lock |
 //! | timekeeper | a sleeping worker makes itself that; off the list, it is it no more | under the lock |
 //!
+//! How long a worker searches before it announces is up to its [waiting policy](crate::Waiting), and
+//! no part of the argument below: a worker that searches for ever takes what is published, and one that
+//! never searches twice is woken for it.
+//!
 //! A woken worker is searching from the moment in which it is taken off the list, not from when the
 //! operating system runs it. So nobody wakes a second one meanwhile.
 //!
@@ -67,16 +71,14 @@
 //! Both claims, and that the steps are as written, are checked by loom on this code: `model_tests.rs`.
 
 use super::account::Activity;
-use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Parker, fence, lock};
+use super::sync::{AtomicBool, AtomicU64, Mutex, Ordering, Parker, fence, lock, take};
 use crate::wait::Clock;
+use crate::waiting::Step;
 use crossbeam_utils::CachePadded;
 
 /// Where a worker looks for work. Its own queue is empty then.
 pub(crate) trait Search {
     type Found;
-
-    /// How many times a worker searches before it announces that it sleeps.
-    const ROUNDS: u32;
 
     /// Takes work of any kind.
     fn search(&mut self) -> Option<Self::Found>;
@@ -87,8 +89,9 @@ pub(crate) trait Search {
     /// The time of the first entry of the timed queue.
     fn next_timer_ns(&self) -> Option<u64>;
 
-    /// Passes some time after a search in vain, the `round`th in a row from 0.
-    fn pause(&mut self, round: u32);
+    /// What the worker does after a search in vain, the `round`th from 0 since it had work or was
+    /// woken.
+    fn step(&mut self, round: u32) -> Step;
 
     /// What the worker does from now on.
     fn enter(&mut self, activity: Activity);
@@ -203,7 +206,7 @@ impl Sleep {
     pub(crate) fn find_work<S: Search>(&self, worker: usize, search: &mut S) -> Option<S::Found> {
         self.counts.fetch_add(SEARCHING, Ordering::SeqCst);
         loop {
-            for round in 0..S::ROUNDS {
+            for round in 0.. {
                 if self.is_stopped() {
                     self.counts.fetch_sub(SEARCHING, Ordering::SeqCst);
                     return None;
@@ -213,8 +216,12 @@ impl Sleep {
                     self.leave_search(search);
                     return Some(found);
                 }
+                let step = search.step(round);
+                if step == Step::Park {
+                    break;
+                }
                 search.enter(Activity::Spin);
-                search.pause(round);
+                take(step);
             }
             search.enter(Activity::Parked);
             self.sleep(worker, search);

@@ -1,20 +1,38 @@
 //! What the model-checked modules are built of: the standard library, or loom's
 //! models of it with `--cfg model_check`.
 
+use crate::waiting::Step;
+#[cfg(model_check)]
+pub(crate) use loom::hint::spin_loop;
 #[cfg(model_check)]
 pub(crate) use loom::sync::{
     Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence},
 };
+#[cfg(model_check)]
+pub(crate) use loom::thread::yield_now;
+#[cfg(not(model_check))]
+pub(crate) use std::hint::spin_loop;
 #[cfg(not(model_check))]
 pub(crate) use std::sync::{
     Mutex, MutexGuard,
     atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence},
 };
+#[cfg(not(model_check))]
+pub(crate) use std::thread::yield_now;
 
 /// Locks; no caller leaves what it guards in pieces when it panics.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poison| poison.into_inner())
+}
+
+/// Passes the time of a step that does not park.
+pub(crate) fn take(step: Step) {
+    match step {
+        Step::Pause(times) => (0..times).for_each(|_| spin_loop()),
+        Step::Yield => yield_now(),
+        Step::Park => {}
+    }
 }
 
 #[cfg(not(model_check))]

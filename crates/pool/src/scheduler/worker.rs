@@ -8,6 +8,7 @@ use super::item::{Item, Task};
 use super::run::Run;
 use super::shared::Shared;
 use super::sleep::Search;
+use crate::waiting::{Step, Waiter, Waiting};
 use crossbeam_deque::{Steal, Worker as Deque};
 use plimsoll_graph::Release;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +25,7 @@ pub(crate) struct Worker {
     index: usize,
     shared: Arc<Shared>,
     deque: Deque<Item>,
+    waiter: Waiter,
     /// The run that it worked for last.
     held: Option<Held>,
     /// Items of the timed queue on top of the deque, which go before that queue.
@@ -52,11 +54,17 @@ struct Next {
 }
 
 impl Worker {
-    pub(crate) fn new(index: usize, shared: Arc<Shared>, deque: Deque<Item>) -> Worker {
+    pub(crate) fn new(
+        index: usize,
+        shared: Arc<Shared>,
+        deque: Deque<Item>,
+        waiting: Waiting,
+    ) -> Worker {
         Worker {
             index,
             shared,
             deque,
+            waiter: Waiter::new(waiting),
             held: None,
             taken: 0,
             takes: 1,
@@ -75,6 +83,10 @@ impl Worker {
                 self.count_ended();
                 shared.note_idle(self.index);
                 let found = shared.sleep.find_work(self.index, &mut self);
+                if self.waiter.waits() {
+                    let now_ns = self.time_to_wait();
+                    self.waiter.found(now_ns);
+                }
                 self.enter(Activity::Dispatch);
                 found
             });
@@ -214,6 +226,14 @@ impl Worker {
         fate
     }
 
+    /// The time for the waiting policy; 0 for one that does not look at it.
+    fn time_to_wait(&self) -> u64 {
+        match self.waiter.needs_clock() {
+            true => self.shared.clock.now_ns(),
+            false => 0,
+        }
+    }
+
     fn steal(&mut self) -> Option<Item> {
         let workers = self.shared.workers();
         loop {
@@ -253,8 +273,6 @@ impl Next {
 impl Search for Worker {
     type Found = Item;
 
-    const ROUNDS: u32 = 32;
-
     fn search(&mut self) -> Option<Item> {
         self.take_due().or_else(|| self.steal())
     }
@@ -269,12 +287,9 @@ impl Search for Worker {
         self.shared.timed.first_ns()
     }
 
-    fn pause(&mut self, round: u32) {
-        if round < 6 {
-            (0..1 << round).for_each(|_| std::hint::spin_loop());
-        } else {
-            std::thread::yield_now();
-        }
+    fn step(&mut self, round: u32) -> Step {
+        let now_ns = self.time_to_wait();
+        self.waiter.step(round, now_ns)
     }
 
     fn enter(&mut self, activity: Activity) {

@@ -55,7 +55,7 @@ pub(super) enum Answer {
     /// The scheduler started and stopped.
     Probed,
     /// What a trial measured.
-    Measured(RigOutcome),
+    Measured(Box<RigOutcome>),
     Traced {
         jobs: Vec<Ran>,
         events: Vec<Did>,

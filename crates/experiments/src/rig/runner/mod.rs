@@ -8,6 +8,7 @@ mod process;
 mod series;
 mod serve;
 mod trace;
+mod wait;
 
 use super::files::{RigSite, new_file, refuse_changed_libraries};
 use super::outcome::{RigOutcome, RigSetting, RigTrial};
@@ -15,7 +16,7 @@ use super::plan::RigPlan;
 use crate::experiment::Machine;
 use messages::{Answer, Order, Task};
 use plimsoll_engine::{Observer, RunError, Runner, ServiceTarget, TrialSensors, measure};
-use plimsoll_model::TrialSpec;
+use plimsoll_model::{Histogram, TrialSpec};
 use process::{Lost, Patience, SchedulerProcess, unasked};
 pub use serve::serve_scheduler;
 use std::ffi::OsString;
@@ -82,14 +83,36 @@ impl Runner<RigSetting, RigOutcome> for RigRunner<'_> {
         let sensors = TrialSensors::new(machine.root.clone(), cpus, service);
         let work = |trial: &mut RigTrial| {
             match process.carry_out(Patience::WhileAlive, stop) {
-                Ok(Answer::Measured(outcome)) => trial.outcome = outcome,
+                Ok(Answer::Measured(outcome)) => take(trial, *outcome),
                 Ok(other) => return failed(trial, unasked(other)),
                 Err(lost) => return failed(trial, lost),
             }
             Ok(true)
         };
-        measure(&plan.run.bounds, (&sensors, &[]), spec, observer, work)
+        let mut bounds = plan.run.bounds;
+        if let RigSetting::Wait { mean_gap, .. } = spec.setting {
+            // The slip is no part of the latency, but decides how long workers wait.
+            bounds.slip = bounds.slip.max(mean_gap / 2);
+        }
+        measure(&bounds, (&sensors, &[]), spec, observer, work)
     }
+}
+
+/// What the process measured; wake-ups are requests of the trial.
+fn take(trial: &mut RigTrial, mut outcome: RigOutcome) {
+    let histogram = |counts: Vec<(u64, u64)>| {
+        let mut all = Histogram::new();
+        for (ns, count) in counts {
+            all.record_many(Duration::from_nanos(ns), count);
+        }
+        all
+    };
+    let work = &mut trial.work;
+    work.latency = histogram(std::mem::take(&mut outcome.latency_ns));
+    work.slip = histogram(std::mem::take(&mut outcome.slip_ns));
+    let count = work.latency.count();
+    (work.intended, work.sent, work.completed) = (count, count, count);
+    trial.outcome = outcome;
 }
 
 /// What becomes of a trial without an answer: whether it counts.

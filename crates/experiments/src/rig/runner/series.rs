@@ -39,6 +39,8 @@ impl RunSeries<'_, '_> {
             RigSetting::Break { stress_ppm, .. } => self.schedules(f64::from(*stress_ppm) / 1e6),
             RigSetting::Steady { .. } => self.steady(),
             RigSetting::Idle { .. } => self.idle(),
+            // It has no jobs with work: `wait` carries it out.
+            RigSetting::Wait { .. } => Ok(()),
         }
     }
 

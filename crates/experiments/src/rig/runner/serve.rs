@@ -11,6 +11,7 @@ use super::bench::{Bench, Broken, Job};
 use super::link::{Link, end_at_once};
 use super::messages::{Answer, Did, GO, Order, Ran, Task};
 use super::series::{RunSeries, known};
+use super::wait::Wait;
 use plimsoll_engine::RunError;
 use plimsoll_model::TrialSpec;
 use plimsoll_schedulers::{start, start_traced};
@@ -39,12 +40,18 @@ pub fn serve_scheduler() -> io::Result<()> {
 fn carry_out(order: &Order, link: &mut Link) -> Result<Answer, Broken> {
     let plan = &order.plan;
     let planned = planned(order)?;
-    let mut bench = Bench::of(plan, order.task.scheduler(), link)?;
-    bench.link.say(&Answer::Ready);
-    if !bench.link.line().is_ok_and(|line| line == GO) {
-        let why = "the rig does not let its process go on; this is a defect of Plimsoll";
-        return Err(RunError::Stuck(why.to_owned()).into());
+    if let Some(wait) = waiting(order) {
+        told_to_go(link)?;
+        return match wait.measured(plan, link) {
+            Err(Broken::Contract(why)) => Ok(Answer::Measured(Box::new(RigOutcome {
+                failure: Some(why),
+                ..RigOutcome::default()
+            }))),
+            measured => Ok(Answer::Measured(Box::new(measured?))),
+        };
     }
+    let mut bench = Bench::of(plan, order.task.scheduler(), link)?;
+    told_to_go(bench.link)?;
     match &order.task {
         Task::Probe { .. } => {
             bench.probe()?;
@@ -52,7 +59,7 @@ fn carry_out(order: &Order, link: &mut Link) -> Result<Answer, Broken> {
         }
         Task::Trial(spec) => {
             let outcome = measured(plan, spec, planned.as_ref(), &mut bench)?;
-            Ok(Answer::Measured(outcome))
+            Ok(Answer::Measured(Box::new(outcome)))
         }
         Task::Trace { .. } => {
             let graph = known(planned.as_ref())?.shared.clone();
@@ -72,6 +79,36 @@ fn carry_out(order: &Order, link: &mut Link) -> Result<Answer, Broken> {
                 events: events.into_iter().map(Did::from).collect(),
             })
         }
+    }
+}
+
+fn told_to_go(link: &mut Link) -> Result<(), RunError> {
+    link.say(&Answer::Ready);
+    if !link.line().is_ok_and(|line| line == GO) {
+        let why = "the rig does not let its process go on; this is a defect of Plimsoll";
+        return Err(RunError::Stuck(why.to_owned()));
+    }
+    Ok(())
+}
+
+/// The trial of waiting that an order is for, if it is.
+fn waiting(order: &Order) -> Option<Wait<'_>> {
+    let Task::Trial(spec) = &order.task else {
+        return None;
+    };
+    match &spec.setting {
+        RigSetting::Wait {
+            policy,
+            gaps,
+            mean_gap,
+        } => Some(Wait {
+            policy,
+            gaps: *gaps,
+            mean_gap: *mean_gap,
+            window: spec.window,
+            seed: spec.seed,
+        }),
+        _ => None,
     }
 }
 
