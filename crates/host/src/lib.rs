@@ -35,6 +35,7 @@
 mod account;
 mod cgroup;
 mod clock;
+mod cpu_meter;
 mod cpu_model;
 mod device_interrupts;
 mod energy;
@@ -64,6 +65,7 @@ mod tracking;
 mod virtualisation;
 
 pub use cgroup::{Cgroups, OwnGroup, OwnGroups, cpu_quota, own_cpu_quota};
+pub use cpu_meter::CpuMeter;
 pub use device_interrupts::interrupts_of;
 pub use error::{HostError, Malformed};
 pub use interrupts::interrupt_time;
