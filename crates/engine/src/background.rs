@@ -1,15 +1,22 @@
 //! A job that runs next to the service in a trial.
 
 use crate::conduct::RunError;
+use plimsoll_load::Threads;
 use plimsoll_model::TrialSpec;
 use plimsoll_study::validity::Allowance;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// A job that runs next to the service. It is notified of the trial's edges and
 /// asked for its outcome.
 pub trait BackgroundJob<S, O: Default> {
     /// A trial starts: called before any request is offered.
     fn starts(&mut self, _spec: &TrialSpec<S>) -> Result<(), RunError> {
+        Ok(())
+    }
+    /// The load runs, on these threads; its times are from `began`. Not called in
+    /// a trial without load.
+    fn load_began(&mut self, _began: Instant, _threads: &Threads) -> Result<(), RunError> {
         Ok(())
     }
     /// The window opens.

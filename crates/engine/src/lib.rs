@@ -38,6 +38,6 @@ pub use background::BackgroundJob;
 pub use conduct::{Next, Outcome, Planner, RunError, Runner, conduct};
 pub use observer::{Ended, Observer, ObserverCost, Progress, Quiet, Started};
 pub use offered::OfferedLoad;
-pub use sensors::{ServiceTarget, TrialSensors};
+pub use sensors::{ServiceMeter, ServiceTarget, TrialSensors, stopped};
 pub use site::{Site, in_this_process};
 pub use window::{idle_trial, measure, this_thread};

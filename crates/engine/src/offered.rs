@@ -14,11 +14,12 @@ use crate::observer::{Observer, ObserverCost};
 use crate::restart::Restart;
 use crate::sensors::TrialSensors;
 use crate::window::{by_seconds, fill, sleep_until, unix_ms, warm_up, without_load};
-use plimsoll_load::{Load, Offer};
+use plimsoll_load::{Load, Offer, Shape};
 use plimsoll_model::{
-    Arrivals, Bounds, Phase, Plan, Rate, StepPlan, SteppedRate, Trial, TrialSetting, TrialSpec,
+    Arrivals, Bounds, Phase, PhasedRate, Plan, Rate, StepPlan, Trial, TrialSetting, TrialSpec,
 };
 use plimsoll_study::validity;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -27,6 +28,7 @@ pub struct OfferedLoad<'a, S, O> {
     arrivals: Arrivals,
     bounds: Bounds,
     steps: Option<StepPlan>,
+    phases: Option<Arc<PhasedRate>>,
     drain: Drain,
     load: Box<dyn Load>,
     /// The same service on one thread of each core.
@@ -43,6 +45,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             arrivals: plan.arrivals,
             bounds: plan.run.bounds,
             steps: None,
+            phases: None,
             drain: Drain::of(plan),
             restart: plan.restart.as_deref().map(Restart::new),
             load,
@@ -66,6 +69,14 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
         steps: Option<StepPlan>,
     ) -> Self {
         (self.job, self.steps) = (job, steps);
+        self
+    }
+
+    /// The same with a load in phases, which begin with the load and lie at
+    /// fixed times of it.
+    #[must_use]
+    pub fn with_phases(mut self, phases: Arc<PhasedRate>) -> Self {
+        self.phases = Some(phases);
         self
     }
 
@@ -95,12 +106,13 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             arrivals: self.arrivals,
             seed: spec.seed,
             drain: self.drain.after(spec),
-            steps: self.stepped(spec, rate),
+            shape: self.shape(spec, rate),
             connections: spec.setting.connections(),
         };
         let mut running = self.placed(spec.phase)?.start(&offer)?;
         let began = Instant::now();
         let threads = running.threads();
+        self.job.load_began(running.session().began(), &threads)?;
         let mut sensors = self.sensors.open(&threads.generator, &threads.service)?;
         if !warm_up(running.as_mut(), &mut trial, began, observer, stop) {
             return Ok(None);
@@ -112,8 +124,9 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
         trial.warm_up = window.opens - began;
         self.job.window_opens()?;
         let cost = ObserverCost::start(observer);
-        // Steps lie at fixed times, which a window of another length would move.
-        let lasts = || self.steps.is_none() && self.job.is_unfinished();
+        // Steps and phases lie at fixed times, which a window of another length would move.
+        let is_fixed = self.steps.is_some() || self.phases.is_some();
+        let lasts = || !is_fixed && self.job.is_unfinished();
         let read = (running.as_mut(), &mut sensors);
         let edges = by_seconds(read, window, &mut trial, observer, &lasts, stop)?;
         let Some((first, last)) = edges else {
@@ -144,10 +157,14 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
     /// The steps of a trial of a level, where the plan asks for some. They lie
     /// at fixed times of the load, and the window opens within the first low
     /// phase.
-    fn stepped(&self, spec: &TrialSpec<S>, rate: Rate) -> Option<SteppedRate> {
-        let step = self.steps.as_ref()?;
-        let is_level = spec.phase.is_level();
-        is_level.then(|| step.offered(rate, spec.warm_up.max))
+    fn shape(&self, spec: &TrialSpec<S>, rate: Rate) -> Shape {
+        match (&self.phases, &self.steps) {
+            (Some(phases), _) => Shape::Phases(Arc::clone(phases)),
+            (None, Some(step)) if spec.phase.is_level() => {
+                Shape::Steps(step.offered(rate, spec.warm_up.max))
+            }
+            (None, _) => Shape::Constant,
+        }
     }
 }
 

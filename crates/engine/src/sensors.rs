@@ -2,8 +2,8 @@
 
 use crate::conduct::RunError;
 use plimsoll_host::{
-    HostError, Listeners, NodeMetrics, Pid, Reading, Root, Sensors, ServiceSource, Subject, Window,
-    difference, listeners,
+    CpuMeter, HostError, Listeners, NodeMetrics, Pid, ProcessStat, Reading, Root, Sensors,
+    ServiceSource, Subject, Window, difference, listeners, process_name,
 };
 use plimsoll_load::http::get_text;
 use plimsoll_model::{CpuPlan, CpuSet, Millicores, ServiceUse, shown_url};
@@ -35,6 +35,99 @@ pub enum ServiceTarget {
     Node(String),
     /// On another host, and not at all.
     Elsewhere,
+}
+
+impl ServiceTarget {
+    /// Where its CPU time is read now; `threads` are its threads in this process.
+    fn source(&self, root: &Root, threads: &[u32]) -> Result<ServiceSource, RunError> {
+        Ok(match self {
+            ServiceTarget::OwnThreads if threads.is_empty() => ServiceSource::None,
+            ServiceTarget::OwnThreads => ServiceSource::Threads(threads.to_vec()),
+            ServiceTarget::Process(pid) => ServiceSource::Processes(vec![*pid]),
+            ServiceTarget::Listening(at) => match listeners(root, *at)? {
+                Listeners::Found(pids) => ServiceSource::Processes(pids),
+                // It may just be restarting. If it stays away, requests fail.
+                _ => ServiceSource::None,
+            },
+            ServiceTarget::Cgroup(path) => ServiceSource::Cgroup(path.clone()),
+            ServiceTarget::Children => ServiceSource::Children,
+            ServiceTarget::Unseen(_) | ServiceTarget::Node(_) | ServiceTarget::Elsewhere => {
+                ServiceSource::None
+            }
+        })
+    }
+}
+
+/// Reads the CPU time of a service often, besides the sensors of a trial.
+#[derive(Debug, Clone)]
+pub struct ServiceMeter {
+    root: Root,
+    target: ServiceTarget,
+}
+
+impl ServiceMeter {
+    pub(crate) fn new(root: &Root, target: &ServiceTarget) -> ServiceMeter {
+        ServiceMeter {
+            root: root.clone(),
+            target: target.clone(),
+        }
+    }
+
+    /// A meter of the service as it is now; `threads` are its threads in this
+    /// process. `None` if it has no CPU time that can be read.
+    ///
+    /// # Errors
+    /// The service is not there.
+    pub fn open(&self, threads: &[u32]) -> Result<Option<CpuMeter>, RunError> {
+        let source = self.target.source(&self.root, threads)?;
+        Ok(CpuMeter::open(&self.root, &source)?)
+    }
+
+    /// A sentence about a process of the service that is stopped, if one is.
+    pub fn stopped(&self) -> Result<Option<String>, RunError> {
+        let pids = match self.target.source(&self.root, &[])? {
+            ServiceSource::Processes(pids) => pids,
+            _ => return Ok(None),
+        };
+        for pid in pids {
+            if let Some(why) = stopped(&self.root, pid)? {
+                return Ok(Some(why));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Why its CPU time cannot be read, if that is known beforehand.
+    pub fn hidden(&self) -> Option<String> {
+        match &self.target {
+            ServiceTarget::Unseen(why) => Some(format!(
+                "the service's own CPU time is not known: {why}; run as root, or name it with \
+                 --service-pid or --service-cgroup"
+            )),
+            ServiceTarget::Elsewhere | ServiceTarget::Node(_) => Some(
+                "the service is on another host, where its CPU time cannot be read; start \
+                 plimsoll there"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// A sentence about a process that is stopped: a paused virtual machine, say.
+///
+/// # Errors
+/// There is no such process.
+pub fn stopped(root: &Root, pid: Pid) -> Result<Option<String>, HostError> {
+    let stat = ProcessStat::read(root, pid)?.ok_or(HostError::NoProcess { pid })?;
+    let name = process_name(root, pid).unwrap_or_default();
+    Ok(matches!(stat.state, 'T' | 't').then(|| {
+        format!(
+            "process {pid} ({name}) is paused (state {}), so it serves nothing; continue it with \
+             kill -CONT {pid}",
+            stat.state
+        )
+    }))
 }
 
 /// Opens the sensors for each trial: its threads are new ones.
@@ -71,21 +164,7 @@ impl TrialSensors {
 
     /// Sensors for a trial whose load runs in these threads of this process.
     pub fn open(&self, generator: &[u32], service: &[u32]) -> Result<OpenSensors, RunError> {
-        let source = match &self.target {
-            ServiceTarget::OwnThreads if service.is_empty() => ServiceSource::None,
-            ServiceTarget::OwnThreads => ServiceSource::Threads(service.to_vec()),
-            ServiceTarget::Process(pid) => ServiceSource::Processes(vec![*pid]),
-            ServiceTarget::Listening(at) => match listeners(&self.root, *at)? {
-                Listeners::Found(pids) => ServiceSource::Processes(pids),
-                // It may just be restarting. If it stays away, requests fail.
-                _ => ServiceSource::None,
-            },
-            ServiceTarget::Cgroup(path) => ServiceSource::Cgroup(path.clone()),
-            ServiceTarget::Children => ServiceSource::Children,
-            ServiceTarget::Unseen(_) | ServiceTarget::Node(_) | ServiceTarget::Elsewhere => {
-                ServiceSource::None
-            }
-        };
+        let source = self.target.source(&self.root, service)?;
         let sensors = match self.sensors(source, generator) {
             // Found a moment ago, and already gone.
             Err(HostError::NoProcess { .. })

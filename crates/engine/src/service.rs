@@ -1,7 +1,7 @@
 //! Where a server runs, its processes, and the CPUs of it and of the generator.
 
 use crate::conduct::RunError;
-use crate::sensors::{ServiceTarget, TrialSensors};
+use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
 use plimsoll_host::{
     Cgroups, HostError, Listeners, Pid, Root, cores_of, cpu_quota, listeners, online_cpus,
     own_allowed_cpus, process_name, service_cpus,
@@ -119,6 +119,10 @@ impl FoundService {
     /// What the sensors of its trials look at.
     pub fn sensors(&self, root: &Root, cpus: &CpuPlan) -> TrialSensors {
         TrialSensors::new(root.clone(), cpus.service.clone(), self.target.clone()).with_plan(cpus)
+    }
+
+    pub(crate) fn meter(&self, root: &Root) -> ServiceMeter {
+        ServiceMeter::new(root, &self.target)
     }
 
     /// What was found of it, and what is missed.

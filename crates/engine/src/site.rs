@@ -2,7 +2,7 @@
 
 use crate::conduct::RunError;
 use crate::offered::OfferedLoad;
-use crate::sensors::{ServiceTarget, TrialSensors};
+use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
 use crate::service::capacity;
 use crate::service::{self, FoundService};
 use plimsoll_host::{Root, cores_of, interrupt_time, own_allowed_cpus, own_cpu_quota};
@@ -82,6 +82,14 @@ impl Site {
         match self {
             Site::Here(_) => true,
             Site::Server(found) => found.is_here(),
+        }
+    }
+
+    /// A meter of the service's CPU time.
+    pub fn meter(&self, root: &Root) -> ServiceMeter {
+        match self {
+            Site::Here(_) => ServiceMeter::new(root, &ServiceTarget::OwnThreads),
+            Site::Server(found) => found.meter(root),
         }
     }
 

@@ -6,6 +6,7 @@
 //! the sweep. [`import`] turns a table into trials of a sweep or of copies.
 
 pub mod args;
+pub mod burst;
 pub mod copies;
 mod defaults;
 mod experiment;
@@ -29,6 +30,7 @@ macro_rules! each_experiment {
             $of::<$crate::lateness::WakeUps>(),
             $of::<$crate::rig::Rig>(),
             $of::<$crate::wake::Wake>(),
+            $of::<$crate::burst::Burst>(),
         ]
     };
 }

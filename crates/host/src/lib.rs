@@ -36,6 +36,7 @@
 mod account;
 mod cgroup;
 mod clock;
+mod cpu_meter;
 mod cpu_model;
 mod device_interrupts;
 mod energy;
@@ -66,6 +67,7 @@ mod tracking;
 mod virtualisation;
 
 pub use cgroup::{Cgroups, OwnGroup, OwnGroups, cpu_quota, own_cpu_quota};
+pub use cpu_meter::CpuMeter;
 pub use device_interrupts::interrupts_of;
 pub use energy::energy_source;
 pub use error::{HostError, Malformed};

@@ -198,7 +198,7 @@ impl Sensors {
 
 /// A quarter of the open-file limit; the rest is for connections. 0 if the
 /// limit is unknown.
-fn files_to_keep(root: &Root) -> usize {
+pub(crate) fn files_to_keep(root: &Root) -> usize {
     const MOST: u64 = 4096;
     let limit = open_files_limit(root).unwrap_or(0);
     usize::try_from((limit / 4).min(MOST)).unwrap_or(0)

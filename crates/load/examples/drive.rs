@@ -14,7 +14,7 @@
 use plimsoll_load::hash::{HashLoad, calibrate};
 use plimsoll_load::http::HttpLoad;
 use plimsoll_load::known::{Behaviour, KnownServer};
-use plimsoll_load::{Load, Offer};
+use plimsoll_load::{Load, Offer, Shape};
 use plimsoll_model::{
     Arrivals, CpuId, CpuSet, CpuTime, Histogram, HttpService, Rate, Work, human_duration,
 };
@@ -90,7 +90,7 @@ fn offer(rate: f64, arrivals: Arrivals, drain: Duration) -> Result<Offer, Box<dy
         arrivals,
         seed: 1,
         drain,
-        steps: None,
+        shape: Shape::Constant,
         connections: None,
     })
 }

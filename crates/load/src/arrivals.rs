@@ -1,4 +1,4 @@
-use crate::Offer;
+use crate::{Offer, Shape, ns};
 use plimsoll_model::{Arrivals, Rate, SteppedRate};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,12 +15,15 @@ use std::time::Duration;
 /// With a stepped rate, the start of request `n` is the time by which `n`
 /// requests are expected: a Poisson process of varying rate, by inversion of
 /// its cumulative rate (Cinlar, Introduction to Stochastic Processes, 1975,
-/// section 4.7). No request is lost or added at a step.
+/// section 4.7). No request is lost or added at a step. The same holds for
+/// phases, the last of which ends it.
 #[derive(Debug, Clone)]
 pub struct Schedule {
     arrivals: Arrivals,
     mean_gap_ns: f64,
-    steps: Option<SteppedRate>,
+    shape: Shape,
+    /// The part of a load in phases that is offered.
+    share: f64,
     /// The next start, in mean gaps from the beginning.
     gaps: f64,
     rng: Xoshiro256PlusPlus,
@@ -32,7 +35,8 @@ impl Schedule {
         let mut schedule = Schedule {
             arrivals,
             mean_gap_ns: 1e9 / rate.get(),
-            steps: None,
+            shape: Shape::Constant,
+            share: 1.0,
             gaps: 0.0,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
         };
@@ -51,10 +55,14 @@ impl Schedule {
         let own_seed = (index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let seed = offer.seed.wrapping_add(own_seed);
         let mut schedule = Schedule::new(offer.arrivals, part(offer.rate), seed);
-        schedule.steps = offer.steps.map(|steps| SteppedRate {
-            low: part(steps.low),
-            ..steps
-        });
+        schedule.share = 1.0 / threads as f64;
+        schedule.shape = match &offer.shape {
+            Shape::Steps(steps) => Shape::Steps(SteppedRate {
+                low: part(steps.low),
+                ..*steps
+            }),
+            shape => shape.clone(),
+        };
         if offer.arrivals == Arrivals::Constant {
             schedule.gaps = (index + 1) as f64 / threads as f64;
         }
@@ -63,9 +71,13 @@ impl Schedule {
 
     /// The next intended start, without advancing.
     pub fn peek(&self) -> u64 {
-        let at_ns = match &self.steps {
-            None => self.gaps * self.mean_gap_ns,
-            Some(steps) => when_expected(steps, self.mean_gap_ns, self.gaps),
+        let at_ns = match &self.shape {
+            Shape::Constant => self.gaps * self.mean_gap_ns,
+            Shape::Steps(steps) => when_expected(steps, self.mean_gap_ns, self.gaps),
+            Shape::Phases(phases) => {
+                let when = phases.when_expected(self.gaps, self.share);
+                return when.map_or(u64::MAX, ns);
+            }
         };
         // `as` saturates: beyond 584 years nothing starts.
         at_ns as u64
@@ -120,6 +132,8 @@ pub(crate) fn uniform(rng: &mut impl Rng) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::{PhasedRate, RatePhase};
+    use std::sync::Arc;
 
     fn rate(n: f64) -> Rate {
         Rate::per_second(n).unwrap()
@@ -151,7 +165,7 @@ mod tests {
     fn constant_arrivals_are_assigned_round_robin() {
         let offer = Offer {
             rate: rate(1000.0),
-            steps: None,
+            shape: Shape::Constant,
             ..stepped(Arrivals::Constant, 0)
         };
         let starts = (0..4).flat_map(|i| Schedule::offered(&offer, i, 4).take(2));
@@ -177,7 +191,7 @@ mod tests {
             seed,
             drain: s(1),
             connections: None,
-            steps: Some(SteppedRate {
+            shape: Shape::Steps(SteppedRate {
                 low: rate(2000.0),
                 first: s(2),
                 after: s(3),
@@ -229,10 +243,30 @@ mod tests {
     #[test]
     fn offer_without_steps_equals_the_plain_schedule() {
         let mut offer = stepped(Arrivals::Poisson, 7);
-        offer.steps = None;
+        offer.shape = Shape::Constant;
         let plain = Schedule::new(Arrivals::Poisson, offer.rate, 7);
         let starts = Schedule::offered(&offer, 0, 1);
         assert!(starts.take(1000).eq(plain.take(1000)));
+    }
+
+    #[test]
+    fn phases_have_their_rates_on_any_number_of_threads() {
+        let phase = |ms, rps| RatePhase {
+            length: Duration::from_millis(ms),
+            rate: rate(rps),
+        };
+        let phases = vec![phase(2000, 900.0), phase(3000, 0.0), phase(1000, 300.0)];
+        for (arrivals, threads) in [(Arrivals::Constant, 1), (Arrivals::Poisson, 3)] {
+            let mut offer = stepped(arrivals, 3);
+            offer.shape = Shape::Phases(Arc::new(PhasedRate(phases.clone())));
+            let wanted = [900.0, 900.0, 0.0, 0.0, 0.0, 300.0];
+            let counts = per_second(&offer, threads);
+            for (found, mean) in counts.iter().zip(wanted) {
+                let off = (*found as f64 - mean).abs();
+                assert!(off <= 6.0 * f64::sqrt(mean), "{counts:?}");
+            }
+            assert_eq!(counts[6..].iter().sum::<u64>(), 0);
+        }
     }
 
     #[test]

@@ -1,23 +1,34 @@
 //! The interface of a load: start at a rate, observe, open a window, finish.
 
 use crate::tally::{Session, Tick, WindowTimes};
-use plimsoll_model::{Arrivals, Rate, SteppedRate, Work};
+use plimsoll_model::{Arrivals, PhasedRate, Rate, SteppedRate, Work};
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Offer {
-    /// Requests per second over all threads.
+    /// Requests per second over all threads, unless the shape has rates of its own.
     pub rate: Rate,
     pub arrivals: Arrivals,
     pub seed: u64,
     /// How long to wait at the end for answers to requests of the window, while
     /// the load continues.
     pub drain: Duration,
-    /// Steps between a lower rate and `rate`; `None` for a constant rate.
-    pub steps: Option<SteppedRate>,
+    pub shape: Shape,
     /// Connections to offer it over; `None` for as many as the load was made with.
     pub connections: Option<u32>,
+}
+
+/// How a rate changes in the course of a load.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Shape {
+    #[default]
+    Constant,
+    /// Steps between a lower rate and that of the offer.
+    Steps(SteppedRate),
+    /// Phases of rates of their own.
+    Phases(Arc<PhasedRate>),
 }
 
 /// A service that can be offered requests at a rate.

@@ -33,7 +33,7 @@ pub mod wakeups;
 
 use std::time::Duration;
 
-pub use drive::{Load, LoadError, Offer, Running, Threads};
+pub use drive::{Load, LoadError, Offer, Running, Shape, Threads};
 pub use tally::{Tick, WindowTimes};
 
 /// Nanoseconds; durations above 584 years saturate.

@@ -6,8 +6,10 @@
 //! announced shortly before it opens, so that every thread knows it before its
 //! first request.
 
-use crate::ns;
-use plimsoll_model::{ConnectionUse, Errors, Histogram, Slot, SteppedRate, Work};
+use crate::{Shape, ns};
+use plimsoll_model::{
+    ConnectionUse, Errors, FirstRequest, Histogram, PhaseWork, Slot, SteppedRate, Work,
+};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -60,18 +62,18 @@ pub struct Session {
     /// When to stop waiting for requests of the window; `u64::MAX` until the load is
     /// to end.
     ends_ns: AtomicU64,
-    steps: Option<SteppedRate>,
+    shape: Shape,
 }
 
 impl Session {
-    /// Begins now; `steps` as in [`Offer::steps`](crate::Offer::steps).
-    pub fn new(steps: Option<SteppedRate>) -> Session {
+    /// Begins now; `shape` as in [`Offer::shape`](crate::Offer::shape).
+    pub fn new(shape: Shape) -> Session {
         Session {
             began: Instant::now(),
             opens_ns: AtomicU64::new(u64::MAX),
             closes_ns: AtomicU64::new(u64::MAX),
             ends_ns: AtomicU64::new(u64::MAX),
-            steps,
+            shape,
         }
     }
 
@@ -147,6 +149,20 @@ struct Counts {
     latency: Histogram,
 }
 
+impl Counts {
+    /// A good answer to a request of a phase ended at `now_ns`.
+    fn answered(&mut self, intended_ns: u64, shape: &Shape, now_ns: u64) {
+        let Shape::Phases(phases) = shape else {
+            return;
+        };
+        let at = phases.phase_at(Duration::from_nanos(intended_ns));
+        let phase = at.and_then(|(index, _)| self.work.phases.get_mut(index));
+        if let Some(phase) = phase {
+            phase.last_answer = phase.last_answer.max(Some(Duration::from_nanos(now_ns)));
+        }
+    }
+}
+
 /// Handle to the counts of one thread.
 ///
 /// Each request goes through [`Tally::due`] once, then [`Tally::sent`] once,
@@ -207,6 +223,7 @@ impl Tally {
         counts.latency.record_ns(latency_ns);
         counts.work.completed += u64::from(arrived_in_window);
         self.record(&mut counts, in_window, intended_ns, latency_ns);
+        counts.answered(intended_ns, &self.session.shape, now_ns);
     }
 
     /// A sent request failed at `now_ns`. Only a time-out has a latency.
@@ -219,6 +236,8 @@ impl Tally {
         }
         if failure == Failure::Timeout {
             self.record(&mut counts, in_window, intended_ns, waited_ns);
+        } else {
+            self.in_phase(&mut counts, intended_ns, None, |phase| phase.failed += 1);
         }
     }
 
@@ -265,24 +284,58 @@ impl Tally {
         if in_window {
             counts.work.latency.record_ns(latency_ns);
         }
-        let Some(stepped) = &self.session.steps else {
-            return;
-        };
-        let Some((step, slot)) = stepped.slot_of(Duration::from_nanos(intended_ns)) else {
-            return;
-        };
-        let steps = &mut counts.work.steps;
-        if steps.is_empty() {
-            *steps = vec![vec![Slot::default(); stepped.slots_per_step()]; stepped.steps as usize];
+        match &self.session.shape {
+            Shape::Constant => {}
+            Shape::Steps(stepped) => {
+                record_slot(&mut counts.work, stepped, intended_ns, latency_ns)
+            }
+            Shape::Phases(_) => {
+                let latency = Duration::from_nanos(latency_ns);
+                self.in_phase(counts, intended_ns, Some(latency), |phase| {
+                    phase.latency.record_ns(latency_ns);
+                });
+            }
         }
-        if let Some(slot) = steps.get_mut(step).and_then(|slots| slots.get_mut(slot)) {
-            slot.record_ns(latency_ns);
+    }
+
+    /// Counts a request in the phase that it was intended in, if there are any.
+    fn in_phase(
+        &self,
+        counts: &mut Counts,
+        intended_ns: u64,
+        latency: Option<Duration>,
+        count: impl FnOnce(&mut PhaseWork),
+    ) {
+        let Shape::Phases(phases) = &self.session.shape else {
+            return;
+        };
+        let Some((index, at)) = phases.phase_at(Duration::from_nanos(intended_ns)) else {
+            return;
+        };
+        let all = &mut counts.work.phases;
+        all.resize_with(phases.0.len(), PhaseWork::default);
+        if let Some(phase) = all.get_mut(index) {
+            count(phase);
+            phase.keep_first(FirstRequest { at, latency });
         }
     }
 
     /// Sent requests of the window that have not ended.
     pub fn open_in_window(&self) -> u64 {
         self.lock().open_in_window
+    }
+}
+
+fn record_slot(work: &mut Work, stepped: &SteppedRate, intended_ns: u64, latency_ns: u64) {
+    let Some((step, slot)) = stepped.slot_of(Duration::from_nanos(intended_ns)) else {
+        return;
+    };
+    let steps = &mut work.steps;
+    if steps.is_empty() {
+        *steps = vec![vec![Slot::default(); stepped.slots_per_step()]; stepped.steps as usize];
+    }
+    if let Some(slot) = steps.get_mut(step).and_then(|slots| slots.get_mut(slot)) {
+        slot.record_ns(latency_ns);
     }
 }
 
@@ -337,6 +390,7 @@ pub fn total(tallies: &[Tally]) -> Work {
         all.latency.merge(&work.latency);
         all.slip.merge(&work.slip);
         merge_steps(&mut all.steps, &work.steps);
+        merge_phases(&mut all.phases, &work.phases);
         if let Some(used) = work.connections {
             all.connections = Some(all.connections.unwrap_or_default() + used);
         }
@@ -353,13 +407,19 @@ fn merge_steps(all: &mut Vec<Vec<Slot>>, own: &[Vec<Slot>]) {
     pairs.for_each(|(all, own)| all.merge(own));
 }
 
+fn merge_phases(all: &mut Vec<PhaseWork>, own: &[PhaseWork]) {
+    all.resize_with(all.len().max(own.len()), PhaseWork::default);
+    let pairs = all.iter_mut().zip(own);
+    pairs.for_each(|(all, own)| all.merge(own));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// A tally with an announced window, and the time at which it opens.
     fn open() -> (Tally, u64) {
-        let session = Arc::new(Session::new(None));
+        let session = Arc::new(Session::new(Shape::Constant));
         let times = session.open_window(Duration::from_secs(1));
         let opens = ns(times.opens - session.began());
         (Tally::new(session), opens)
@@ -414,7 +474,7 @@ mod tests {
     #[test]
     fn latencies_after_a_step_are_split_into_slots() {
         let ms = Duration::from_millis;
-        let session = Arc::new(Session::new(Some(SteppedRate {
+        let session = Arc::new(Session::new(Shape::Steps(SteppedRate {
             low: plimsoll_model::Rate::ZERO,
             first: ms(100),
             after: ms(100),
@@ -441,7 +501,7 @@ mod tests {
 
     #[test]
     fn without_a_window_only_ticks_count() {
-        let tally = Tally::new(Arc::new(Session::new(None)));
+        let tally = Tally::new(Arc::new(Session::new(Shape::Constant)));
         tally.due(1, 0);
         tally.sent(1);
         assert_eq!(tick(std::slice::from_ref(&tally)).in_flight, 1);

@@ -4,7 +4,7 @@
 #![cfg(test)]
 
 use plimsoll_load::hash::HashLoad;
-use plimsoll_load::{Load, LoadError, Offer};
+use plimsoll_load::{Load, LoadError, Offer, Shape};
 use plimsoll_model::{Arrivals, Bytes, CpuSet, CpuTime, HashService, Rate, Work};
 use plimsoll_pool::allowed_cpus;
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn offer(rate: f64, drain: Duration) -> Offer {
         arrivals: Arrivals::Poisson,
         seed: 11,
         drain,
-        steps: None,
+        shape: Shape::Constant,
         connections: None,
     }
 }

@@ -1,7 +1,7 @@
 //! Whether a plan from a file is one that a run could have made. Flags have limits of
 //! their own; these are wider, and keep sums of times and counts within their types.
 
-use crate::{CopiesPlan, Plan, RunPlan, StepPlan, Workload, YieldPlan};
+use crate::{CopiesPlan, PhasedRate, Plan, RunPlan, StepPlan, Workload, YieldPlan};
 use std::time::Duration;
 
 /// The longest time in a plan.
@@ -42,6 +42,14 @@ impl CheckedPlan for RunPlan {
         time("idle_ns", self.idle)?;
         time("bounds.slip_ns", self.bounds.slip)?;
         count("bounds.retries", self.bounds.retries.into(), 0)
+    }
+}
+
+impl CheckedPlan for PhasedRate {
+    fn check(&self) -> Result<(), ImplausiblePlan> {
+        count("the number of phases", self.0.len() as u64, 1)?;
+        let mut phases = self.0.iter();
+        phases.try_for_each(|phase| time("length_ns", phase.length))
     }
 }
 

@@ -39,6 +39,7 @@ mod goal;
 mod headrooms;
 mod histogram;
 mod ns;
+mod phases;
 mod picture;
 mod plan;
 mod plural;
@@ -82,6 +83,7 @@ pub use goal::{Goal, GoalError, LatencyLimit, Quantile, each_once};
 pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
 pub use histogram::Histogram;
 pub use ns::{Ns, NsList, OptionNs};
+pub use phases::{FIRST_REQUESTS, FirstRequest, PhaseWork, PhasedRate, RatePhase};
 pub use picture::{
     CpuPoint, LatencySpread, LevelPicture, Picture, PictureSetting, Span, SpectrumPoint,
     StepCourse, StepSlot, TrialPicture, WorkOf,

@@ -91,11 +91,36 @@ impl SteppedRate {
 ///
 /// Their number and sum are exact; quantiles are read from buckets of 1/64 of
 /// an octave, so to within 1.6 %. It takes memory for what it holds and no more.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "SlotParts", into = "SlotParts")]
 pub struct Slot {
     requests: u64,
     sum_ns: u64,
     buckets: BTreeMap<u16, u64>,
+}
+
+/// A slot as it is written.
+#[derive(Serialize, Deserialize)]
+struct SlotParts {
+    sum_ns: u64,
+    buckets: Vec<(u16, u64)>,
+}
+
+impl From<Slot> for SlotParts {
+    fn from(slot: Slot) -> SlotParts {
+        SlotParts {
+            sum_ns: slot.sum_ns,
+            buckets: slot.buckets().collect(),
+        }
+    }
+}
+
+impl TryFrom<SlotParts> for Slot {
+    type Error = &'static str;
+
+    fn try_from(parts: SlotParts) -> Result<Slot, &'static str> {
+        Slot::from_parts(parts.sum_ns, parts.buckets).ok_or("no such bucket of latencies")
+    }
 }
 
 /// Parts of an octave, as a power of two.

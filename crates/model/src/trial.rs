@@ -1,7 +1,9 @@
 //! One measured window at one setting.
 
 use crate::units::human_duration;
-use crate::{CpuTime, Histogram, LoadLevel, MachineUse, Rate, ServiceUse, Share, Slot, WarmUp};
+use crate::{
+    CpuTime, Histogram, LoadLevel, MachineUse, PhaseWork, Rate, ServiceUse, Share, Slot, WarmUp,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -251,6 +253,9 @@ pub struct Work {
     /// belong where they were intended, and those that count stand in
     /// `latency`, too. Else empty.
     pub steps: Vec<Vec<Slot>>,
+    /// Where the load has phases: those in order, in the window or not. Not in
+    /// the record: an experiment that needs them keeps them in its outcome.
+    pub phases: Vec<PhaseWork>,
     /// `None` without a client that has connections, and in older records.
     pub connections: Option<ConnectionUse>,
 }

@@ -44,7 +44,7 @@ const FOR_TESTS: [(&str, &str); 3] = [
 ];
 
 /// Folders of `experiments`, and which other of them each may name.
-const EXPERIMENTS: [(&str, &[&str]); 8] = [
+const EXPERIMENTS: [(&str, &[&str]); 9] = [
     ("sweep", &[]),
     ("copies", &[]),
     ("yields", &[]),
@@ -53,6 +53,7 @@ const EXPERIMENTS: [(&str, &[&str]); 8] = [
     ("lateness", &[]),
     ("rig", &[]),
     ("wake", &[]),
+    ("burst", &[]),
 ];
 
 /// Folders of `report` that are of one experiment or command each. None names

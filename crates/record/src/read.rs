@@ -164,6 +164,7 @@ fn work(row: &Row<'_>, latency: Histogram, slip: Histogram) -> Result<Work> {
         latency,
         slip,
         steps: Vec::new(),
+        phases: Vec::new(),
         connections: None,
     })
 }

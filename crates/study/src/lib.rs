@@ -15,6 +15,7 @@
 
 pub mod bootstrap;
 pub mod boundary;
+pub mod burst;
 pub mod capacity;
 pub mod carried;
 pub mod compare;

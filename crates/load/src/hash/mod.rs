@@ -76,7 +76,7 @@ impl Load for HashLoad {
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
         let blocks = Blocks::new(&self.service, offer.seed)?;
         let data = self.data.clone();
-        let session = Arc::new(Session::new(offer.steps));
+        let session = Arc::new(Session::new(offer.shape.clone()));
         let tallies: Vec<Tally> = (0..self.cpus.len())
             .map(|_| Tally::new(Arc::clone(&session)))
             .collect();

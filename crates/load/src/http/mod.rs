@@ -28,7 +28,7 @@
 //!   trials of a run would bias them all in the same way.
 //!
 //! ```no_run
-//! use plimsoll_load::{Load, Offer, http::HttpLoad};
+//! use plimsoll_load::{Load, Offer, Shape, http::HttpLoad};
 //! use plimsoll_model::{Arrivals, HttpService, Rate};
 //! use std::time::Duration;
 //!
@@ -40,7 +40,7 @@
 //!     arrivals: Arrivals::Poisson,
 //!     seed: 1,
 //!     drain: Duration::from_secs(1),
-//!     steps: None,
+//!     shape: Shape::Constant,
 //!     connections: None,
 //! })?;
 //! running.open_window(Duration::from_secs(10));

@@ -102,6 +102,7 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Shape;
     use crate::tally::{self, Session};
     use plimsoll_model::{Arrivals, Rate};
     use std::sync::Arc;
@@ -111,7 +112,7 @@ mod tests {
 
     /// One request per millisecond, all of them in a window of `length`.
     fn pacer(length: Duration) -> (Pacer, Tally, u64) {
-        let session = Arc::new(Session::new(None));
+        let session = Arc::new(Session::new(Shape::Constant));
         session.open_window(length);
         let rate = Rate::per_second(1000.0).unwrap();
         let mut pacer = Pacer::new(Schedule::new(Arrivals::Constant, rate, 1));

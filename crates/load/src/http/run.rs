@@ -42,7 +42,7 @@ impl HttpRun {
         let count = cpus.len().min(connections);
         let waker = Waker::new().map_err(|e| system("creating an eventfd", e))?;
         let mut run = HttpRun {
-            session: Arc::new(Session::new(offer.steps)),
+            session: Arc::new(Session::new(offer.shape.clone())),
             waker: Arc::new(waker),
             tallies: Vec::new(),
             threads: Vec::new(),

@@ -7,7 +7,7 @@ mod tls;
 
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_load::known::{Behaviour, Discipline, KnownServer};
-use plimsoll_load::{Load, LoadError, Offer, Running};
+use plimsoll_load::{Load, LoadError, Offer, Running, Shape};
 use plimsoll_model::{Arrivals, CpuSet, Errors, HttpService, Rate, Work};
 use plimsoll_pool::allowed_cpus;
 use rustix::net::{AddressFamily, SocketType};
@@ -39,7 +39,7 @@ fn offer(rate: f64) -> Offer {
         arrivals: Arrivals::Poisson,
         seed: 5,
         drain: 10_000 * MS,
-        steps: None,
+        shape: Shape::Constant,
         connections: None,
     }
 }

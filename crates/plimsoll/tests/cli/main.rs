@@ -7,6 +7,7 @@
 )]
 
 mod auto;
+mod burst;
 #[path = "../common/mod.rs"]
 mod common;
 mod compare_plan;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// The shortest run of each experiment, as far as its last argument.
-const RUNS: [(&str, &str); 6] = [
+const RUNS: [(&str, &str); 7] = [
     (
         "sweep",
         "--quick --trials 1 -z 200ms --levels 20 --rated 500",
@@ -24,6 +24,10 @@ const RUNS: [(&str, &str); 6] = [
     (
         "wake",
         "--policies as-is,spinner --waits timer --gaps 100us,1ms --passes 1 -z 100ms",
+    ),
+    (
+        "burst",
+        "--burst 300ms --break 300ms --cycles 1 --step 20ms",
     ),
 ];
 

@@ -149,6 +149,7 @@ prop_compose! {
         Work {
             intended: n[0], sent: n[1], completed: n[2], errors, unfinished: n[3], latency, slip,
             steps,
+            phases: Vec::new(),
             connections: used.map(|(n, waited)| ConnectionUse {
                 connections: n[0], used: n[1], unserved: n[2], waited,
             }),

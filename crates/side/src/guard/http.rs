@@ -3,7 +3,7 @@
 
 use super::{Percentile, Value};
 use plimsoll_load::http::HttpLoad;
-use plimsoll_load::{Load, LoadError, Offer, Running, Tick};
+use plimsoll_load::{Load, LoadError, Offer, Running, Shape, Tick};
 use plimsoll_model::{Arrivals, CpuSet, HttpService, Rate};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ impl Http {
             arrivals: Arrivals::Poisson,
             seed: 1,
             drain: Duration::ZERO,
-            steps: None,
+            shape: Shape::Constant,
             connections: None,
         };
         let running = prepare(url, limit, cpus).and_then(|mut load| load.start(&offer));

@@ -1,0 +1,190 @@
+//! The findings as a document. Pure.
+
+use super::findings::{BurstFindings, MeanLine, PhaseFinding, PhaseKind, TargetFinding};
+use super::plan::BurstPlan;
+use super::{Burst, charts};
+use crate::experiment::ReportOf;
+use plimsoll_report::{Column, Document, Ink, Role, Sentence, Table, estimate, estimate_us};
+
+pub(super) fn document<'a>(report: &'a ReportOf<'a, Burst>, lines: &'a [MeanLine]) -> Document<'a> {
+    let (plan, found) = (report.plan, report.findings);
+    let mut out = Document::of_run(report, 1, "targets");
+    if let Some(chart) = charts::time_line(plan, lines) {
+        out.chart(chart);
+    }
+    let targets: Vec<(&str, &TargetFinding)> = match &found.against {
+        Some(against) => vec![("A", &found.of), ("B", against)],
+        None => vec![("", &found.of)],
+    };
+    out.table(Table::of(phases(&targets)).on_page("phases"));
+    answers(&mut out, &targets, found);
+    let doubts = targets.iter().flat_map(|target| doubts(plan, target));
+    out.say(Role::Doubt, doubts.map(|text| Ink::Yellow.says(text)));
+    out.say(Role::Note, notes(found));
+    out
+}
+
+fn phases(targets: &[(&str, &TargetFinding)]) -> Vec<Column> {
+    let rows: Vec<(&str, &PhaseFinding)> = targets
+        .iter()
+        .flat_map(|(name, target)| target.phases.iter().map(move |row| (*name, row)))
+        .collect();
+    let mut columns = Vec::new();
+    if targets.len() > 1 {
+        columns.push(Column::words("target", "", 0, &rows, |r| r.0.to_owned()));
+    }
+    columns.extend([
+        Column::words("phase", "", 0, &rows, |r| {
+            match r.1.phase {
+                PhaseKind::Burst => "burst",
+                PhaseKind::Break => "break",
+            }
+            .to_owned()
+        }),
+        Column::words("length", "s", 1, &rows, |r| r.1.seconds.to_string()),
+        Column::words("rate", "rps", 1, &rows, |r| r.1.rate_rps.to_string()),
+        Column::estimates_of("CPU", "%", (0, 2), rows.iter().map(|r| r.1.cpu_pct)),
+        Column::times_us("p50", 0, rows.iter().map(|r| r.1.latency_us.p50)),
+        Column::times_us("p99", 0, rows.iter().map(|r| r.1.latency_us.p99)),
+    ]);
+    columns
+}
+
+fn answers(out: &mut Document<'_>, targets: &[(&str, &TargetFinding)], found: &BurstFindings) {
+    for (nth, (name, target)) in targets.iter().enumerate() {
+        let prefix = match *name {
+            "" => String::new(),
+            name => format!("{name}: "),
+        };
+        let head = match target.idle_burn_pct {
+            Some(burn) if target.never_quiet > 0 && target.quiet_after_ms.is_none() => format!(
+                "{prefix}it never becomes quiet: {} % of a CPU at the end of breaks.",
+                estimate(Some(burn), 2)
+            ),
+            Some(burn) => format!(
+                "{prefix}{} % of a CPU burned while idle.",
+                estimate(Some(burn), 2)
+            ),
+            None => format!("{prefix}inconclusive: no valid cycle."),
+        };
+        let ink = match target.idle_burn_pct {
+            None => Ink::Red,
+            Some(_) if target.quiet_after_ms.is_none() => Ink::Yellow,
+            Some(_) => Ink::Green,
+        };
+        match nth {
+            0 => out.answer(ink, head),
+            _ => out.say(Role::Answer, [ink.says(head)]),
+        }
+        out.say(Role::Answer, rest(target, &prefix));
+    }
+    if let Some(difference) = &found.difference {
+        let text = format!(
+            "A less B: idle burn {} % of a CPU, burn per request {} us, first request after a break {} us.",
+            estimate(difference.idle_burn_pct, 2),
+            estimate(difference.burn_us_per_request, 0),
+            estimate(difference.first_after_break_us, 0),
+        );
+        out.say(Role::Answer, [Ink::Plain.says(text)]);
+    }
+}
+
+fn rest(target: &TargetFinding, prefix: &str) -> Vec<Sentence> {
+    let mut texts = Vec::new();
+    if target.quiet_after_ms.is_some() {
+        let after = estimate(target.quiet_after_ms, 0);
+        texts.push(format!("{prefix}quiet {after} ms after the last answer."));
+    }
+    if target.burn_us_per_request.is_some() {
+        let burn = estimate(target.burn_us_per_request, 0);
+        texts.push(format!(
+            "{prefix}{burn} us of CPU time per request in bursts."
+        ));
+    }
+    if target.first_after_break_us.is_some() {
+        texts.push(format!(
+            "{prefix}the first request after a break takes {}, in the steady state {}.",
+            estimate_us(target.first_after_break_us),
+            estimate_us(target.steady_us)
+        ));
+    }
+    if target.fast_after_requests.is_some() {
+        texts.push(format!(
+            "{prefix}fast again after {} slow requests.",
+            estimate(target.fast_after_requests, 0)
+        ));
+    }
+    texts
+        .into_iter()
+        .map(|text| Ink::Plain.says(text))
+        .collect()
+}
+
+/// Below, a burst of a service that answers is not its own.
+const NOTHING_PCT: f64 = 0.001;
+
+fn doubts(plan: &BurstPlan, (name, target): &(&str, &TargetFinding)) -> Vec<String> {
+    let prefix = match *name {
+        "" => String::new(),
+        name => format!("{name}: "),
+    };
+    let mut texts = Vec::new();
+    if target.never_quiet > 0 && target.quiet_after_ms.is_some() {
+        texts.push(format!(
+            "{prefix}not quiet by the end of {} of {} breaks, which are left out.",
+            target.never_quiet, target.breaks
+        ));
+    }
+    if target.not_fast > 0 {
+        texts.push(format!(
+            "{prefix}not as fast as in the steady state within the requests followed, after {} of {} breaks.",
+            target.not_fast, target.breaks
+        ));
+    }
+    if target.failed > 0 {
+        texts.push(format!("{prefix}{} requests failed.", target.failed));
+    }
+    if target.cycles < 3 {
+        texts.push(format!(
+            "{prefix}fewer than 3 valid cycles: means have no interval."
+        ));
+    } else if target.breaks < 6 {
+        texts.push(format!(
+            "{prefix}fewer than 6 breaks: the first request after one has no interval."
+        ));
+    }
+    let bursts = target.phases.iter().filter(|p| p.phase == PhaseKind::Burst);
+    let used = bursts.filter_map(|p| p.cpu_pct).map(|e| e.value);
+    let used: Vec<f64> = used.collect();
+    if !used.is_empty() && used.iter().all(|pct| *pct < NOTHING_PCT) {
+        texts.push(format!(
+            "{prefix}it used no CPU time in bursts: is it the process that answers?"
+        ));
+    }
+    if plan.pattern.iter().all(|p| !p.is_break()) {
+        texts.push(format!("{prefix}the pattern has no break."));
+    }
+    texts
+}
+
+fn notes(found: &BurstFindings) -> Vec<Sentence> {
+    let counter = match &found.counter {
+        Some(counter) => format!(", from {counter}"),
+        None => String::new(),
+    };
+    let mut texts = vec![format!(
+        "CPU use is in percent of one CPU, read every {} ms{counter}. No time is known better than a step.",
+        found.step_ms
+    )];
+    let firsts = found.of.breaks;
+    texts.push(format!(
+        "{firsts} breaks have {firsts} first requests: their median says nothing about rare ones."
+    ));
+    if let Some(against) = &found.against {
+        texts.push(format!("A: {}. B: {}.", found.of.target, against.target));
+    }
+    texts
+        .into_iter()
+        .map(|text| Ink::Plain.says(text))
+        .collect()
+}

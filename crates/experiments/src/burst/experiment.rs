@@ -1,0 +1,143 @@
+//! Bursts as an experiment.
+
+use super::args::{BurstArgs, HELP};
+use super::findings::{BurstFindings, MeanLine};
+use super::outcome::{BurstOutcome, BurstSetting, BurstTrial};
+use super::plan::{BurstPlan, BurstPlanner};
+use super::prepare::BurstSite;
+use super::runner::BurstRunner;
+use super::{pattern, prepare, study};
+use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
+use crate::given_again;
+use plimsoll_engine::{Planner, RunError, Runner};
+use plimsoll_model::{
+    CheckedPlan, HIDDEN, ImplausiblePlan, Requirement, RunPlan, Workload, shell_word,
+};
+use plimsoll_report::Document;
+use plimsoll_report::chart::LiveCharts;
+
+/// What does a server burn while it has nothing to do?
+#[derive(Debug)]
+pub struct Burst;
+
+impl Experiment for Burst {
+    const NAME: &'static str = "burst";
+    const ABOUT: &'static str =
+        "Offer bursts and breaks: what does a server burn while it has nothing to do?";
+    const HELP: HelpPage = HELP;
+    const LIVE: LiveCharts = LiveCharts {
+        times_title: "Latency (log scale) by cycle",
+        cpu_title: "CPU use (%) by cycle",
+        x_is_count: true,
+        ..LiveCharts::LATENCY
+    };
+
+    type Args = BurstArgs;
+    type Plan = BurstPlan;
+    type Setting = BurstSetting;
+    type Outcome = BurstOutcome;
+    type Findings = BurstFindings;
+    type Picture = Vec<MeanLine>;
+    type Site = BurstSite;
+
+    fn prepare(
+        args: &BurstArgs,
+        machine: &Machine,
+    ) -> Result<Prepared<BurstPlan, BurstSite>, RunError> {
+        prepare::plan(args, machine)
+    }
+
+    fn reopen(
+        args: &BurstArgs,
+        plan: BurstPlan,
+        machine: &Machine,
+    ) -> Result<Prepared<BurstPlan, BurstSite>, RunError> {
+        prepare::again(args, plan, machine)
+    }
+
+    fn run(plan: &BurstPlan) -> &RunPlan {
+        &plan.load.run
+    }
+
+    fn check(plan: &BurstPlan) -> Result<(), ImplausiblePlan> {
+        plan.load.check()?;
+        plan.against.iter().try_for_each(CheckedPlan::check)?;
+        plan.phases().check()
+    }
+
+    fn workload(plan: &BurstPlan) -> String {
+        let written = pattern::written(&plan.pattern);
+        let names: Vec<String> = plan.loads().map(|(_, l)| l.workload.to_string()).collect();
+        format!(
+            "{} in bursts and breaks ({written})",
+            names.join(" against ")
+        )
+    }
+
+    fn keeps_secrets(args: &BurstArgs) -> bool {
+        args.load.server.keep_secrets
+    }
+
+    fn shown(plan: &BurstPlan) -> BurstPlan {
+        BurstPlan {
+            load: plan.load.without_secrets(),
+            against: plan
+                .against
+                .as_ref()
+                .map(|against| against.without_secrets()),
+            ..plan.clone()
+        }
+    }
+
+    fn flags_to_resume(plan: &BurstPlan) -> String {
+        let mut flags = given_again::flags_to_resume(&plan.load);
+        if let Some(against) = &plan.against
+            && let Workload::Http(http) = &against.workload
+            && http.url.contains(HIDDEN)
+        {
+            let url = shell_word(&http.url.replace(HIDDEN, "VALUE"));
+            flags += &format!(" --against {url}");
+        }
+        flags
+    }
+
+    fn requirements(plan: &BurstPlan, site: &BurstSite, machine: &Machine) -> Vec<Requirement> {
+        let first = site.0.first();
+        first.map_or_else(Vec::new, |site| {
+            site.requirements(&machine.root, &plan.load.run.cpus)
+        })
+    }
+
+    fn planner(plan: &BurstPlan) -> impl Planner<Setting = BurstSetting, Outcome = BurstOutcome> {
+        BurstPlanner::new(plan)
+    }
+
+    fn runner<'a>(
+        plan: &'a BurstPlan,
+        site: &BurstSite,
+        machine: &'a Machine,
+    ) -> Result<Box<dyn Runner<BurstSetting, BurstOutcome> + 'a>, RunError> {
+        Ok(Box::new(BurstRunner::new(plan, site, machine)?))
+    }
+
+    fn stages(plan: &BurstPlan) -> Vec<Stage> {
+        let words = format!("{} cycles of each target", plan.load.run.passes);
+        let visits = Some(Stage::visits(words));
+        [Stage::idle(&plan.load.run), visits]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn findings(plan: &BurstPlan, trials: &[BurstTrial]) -> BurstFindings {
+        study::findings(plan, trials)
+    }
+
+    fn picture(plan: &BurstPlan, trials: &[BurstTrial]) -> Vec<MeanLine> {
+        study::lines(plan, trials)
+    }
+
+    fn document<'a>(report: &'a ReportOf<'a, Burst>, lines: &'a Vec<MeanLine>) -> Document<'a> {
+        super::document::document(report, lines)
+    }
+}

@@ -1,0 +1,197 @@
+//! From flags to a plan and where it runs.
+
+use super::args::BurstArgs;
+use super::pattern;
+use super::plan::BurstPlan;
+use crate::defaults::ms;
+use crate::experiment::{Machine, Prepared};
+use crate::given_again::{self, GivenAgain};
+use plimsoll_engine::{RunError, Site, stopped};
+use plimsoll_host::Root;
+use plimsoll_model::{Plan, Rate, RatePhase, ServiceAt, WarmUp, Workload};
+use std::time::Duration;
+
+/// From the end of a trial's warm-up to the first phase: the window opens in between.
+const LEAD: Duration = ms(100);
+
+/// So many requests after a break show how the service wakes, and so long at most.
+const HEAD_REQUESTS: f64 = 100.0;
+const HEAD_MOST: Duration = ms(5000);
+
+/// Where each target runs.
+#[derive(Debug)]
+pub struct BurstSite(pub(super) Vec<Site>);
+
+pub(super) fn plan(
+    args: &BurstArgs,
+    machine: &Machine,
+) -> Result<Prepared<BurstPlan, BurstSite>, RunError> {
+    let root = &machine.root;
+    let step = args.step.unwrap_or(ms(if args.quick { 50 } else { 100 }));
+    let phases = phases(args);
+    if let Some(why) = pattern::fault(&phases, step) {
+        return Err(RunError::Usage(why));
+    }
+    // Before a server that does not answer is waited for.
+    let pids = [args.load.server.service_pid, args.against_pid];
+    for pid in pids.into_iter().flatten() {
+        running(root, pid)?;
+    }
+    let mut workloads = vec![args.load.workload(args.url.as_deref(), root)?];
+    if let Some(url) = &args.against {
+        let mut other = args.load.workload(Some(url), root)?;
+        if let Workload::Http(http) = &mut other {
+            http.service = args.against_pid.map_or(ServiceAt::Find, ServiceAt::Pid);
+        }
+        workloads.push(other);
+    }
+    let sites = sites(&workloads, root)?;
+    let mut loads = workloads.into_iter().zip(&sites);
+    let mut load_of = || {
+        let (workload, site) = loads.next()?;
+        Some(load(args, workload, site, &phases, root))
+    };
+    let load = load_of().ok_or_else(|| RunError::Stuck("no target".to_owned()))?;
+    let plan = BurstPlan {
+        against: load_of(),
+        warm_up_phase: warm_up(&phases),
+        head: head(&phases),
+        load,
+        pattern: phases,
+        step,
+    };
+    Ok(Prepared::new(plan, BurstSite(sites)))
+}
+
+pub(super) fn again(
+    args: &BurstArgs,
+    plan: BurstPlan,
+    machine: &Machine,
+) -> Result<Prepared<BurstPlan, BurstSite>, RunError> {
+    let given = |url| GivenAgain::of(url, None, &args.load.request);
+    let (load, mut notes) = given_again::supply(&plan.load, given(args.url.as_ref())?)?;
+    let against = match &plan.against {
+        Some(against) => {
+            let (plan, more) = given_again::supply(against, given(args.against.as_ref())?)?;
+            notes.extend(more);
+            Some(plan)
+        }
+        None => None,
+    };
+    let plan = BurstPlan {
+        load,
+        against,
+        ..plan
+    };
+    let workloads: Vec<Workload> = plan
+        .loads()
+        .map(|(_, load)| load.workload.clone())
+        .collect();
+    for workload in &workloads {
+        if let Workload::Http(http) = workload
+            && let ServiceAt::Pid(pid) = http.service
+        {
+            running(&machine.root, pid)?;
+        }
+    }
+    let site = BurstSite(sites(&workloads, &machine.root)?);
+    Ok(Prepared { plan, site, notes })
+}
+
+/// A process that exists and is not paused.
+fn running(root: &Root, pid: u32) -> Result<(), RunError> {
+    match stopped(root, pid)? {
+        Some(why) => Err(RunError::Stuck(why)),
+        None => Ok(()),
+    }
+}
+
+/// Where the targets run, each of which has CPU time that can be read.
+fn sites(workloads: &[Workload], root: &Root) -> Result<Vec<Site>, RunError> {
+    let site = |workload| {
+        let site = Site::of(workload, root)?;
+        match site.meter(root).hidden() {
+            Some(why) => Err(RunError::Usage(why)),
+            None => Ok(site),
+        }
+    };
+    workloads.iter().map(site).collect()
+}
+
+fn phases(args: &BurstArgs) -> Vec<RatePhase> {
+    if let Some(pattern) = &args.pattern {
+        return pattern.clone();
+    }
+    let usual = match (args.quick, args.against.is_some()) {
+        (false, _) => ms(60_000),
+        (true, false) => ms(4000),
+        (true, true) => ms(2200),
+    };
+    let burst = args.burst.unwrap_or(usual);
+    let hundred = Rate::per_second(100.0).unwrap_or(Rate::ZERO);
+    vec![
+        RatePhase {
+            length: burst,
+            rate: args.rate.unwrap_or(hundred),
+        },
+        RatePhase {
+            length: args.pause.or(args.burst).unwrap_or(usual),
+            rate: Rate::ZERO,
+        },
+    ]
+}
+
+/// At the rate of the first burst, at least 10 requests as a rule.
+fn warm_up(pattern: &[RatePhase]) -> RatePhase {
+    let rate = first_rate(pattern);
+    let seconds = (10.0 / rate.get()).clamp(0.5, 5.0);
+    RatePhase {
+        length: Duration::from_secs_f64(seconds) + LEAD,
+        rate,
+    }
+}
+
+fn first_rate(pattern: &[RatePhase]) -> Rate {
+    let burst = pattern.iter().find(|phase| !phase.is_break());
+    burst.map_or(Rate::ZERO, |burst| burst.rate)
+}
+
+fn head(pattern: &[RatePhase]) -> Option<RatePhase> {
+    pattern.last().filter(|phase| phase.is_break())?;
+    let rate = first_rate(pattern);
+    let length = Duration::from_secs_f64((HEAD_REQUESTS / rate.get()).clamp(0.2, 1e6));
+    Some(RatePhase {
+        length: length.min(HEAD_MOST),
+        rate,
+    })
+}
+
+fn load(
+    args: &BurstArgs,
+    workload: Workload,
+    site: &Site,
+    pattern: &[RatePhase],
+    root: &Root,
+) -> Plan {
+    let cpus = args.load.cpus(site, root);
+    let cycle: Duration = pattern.iter().map(|phase| phase.length).sum();
+    let after = head(pattern).map_or(Duration::ZERO, |head| head.length);
+    let mut plan = Plan::blank(workload);
+    plan.arrivals = args.load.arrivals.into();
+    plan.calibration.rated = Some(first_rate(pattern));
+    plan.run = args.load.blank_run(cpus, site.interrupts(root));
+    plan.run.passes = args.cycles.unwrap_or(match args.quick {
+        true if args.against.is_none() => 7,
+        _ => 6,
+    });
+    plan.run.window = cycle + after + LEAD;
+    plan.run.warm_up = WarmUp::fixed(warm_up(pattern).length - LEAD);
+    plan.run.idle = ms(if args.quick { 3000 } else { 10_000 });
+    let targets = if args.against.is_some() { 2 } else { 1 };
+    let once = (plan.run.window + plan.run.warm_up.min) * plan.run.passes * targets;
+    plan.run.budget = match args.quick {
+        true => ms(80_000),
+        false => once * 2,
+    };
+    plan
+}

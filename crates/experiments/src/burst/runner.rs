@@ -1,0 +1,90 @@
+//! Carries out a trial on its target.
+
+use super::outcome::{BurstOutcome, BurstSetting, BurstTrial};
+use super::plan::BurstPlan;
+use super::prepare::BurstSite;
+use super::sampler::TimeLines;
+use crate::experiment::Machine;
+use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, ServiceMeter};
+use plimsoll_load::http::HttpLoad;
+use plimsoll_model::{TrialSpec, Workload};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+pub(super) struct BurstRunner<'a> {
+    plan: &'a BurstPlan,
+    loads: Vec<OfferedLoad<'a, BurstSetting, BurstOutcome>>,
+}
+
+impl<'a> BurstRunner<'a> {
+    pub(super) fn new(
+        plan: &'a BurstPlan,
+        site: &BurstSite,
+        machine: &Machine,
+    ) -> Result<BurstRunner<'a>, RunError> {
+        let root = &machine.root;
+        let meters: Vec<ServiceMeter> = site.0.iter().map(|site| site.meter(root)).collect();
+        let phases = Arc::new(plan.phases());
+        let mut loads = Vec::new();
+        for ((_, load), site) in plan.loads().zip(&site.0) {
+            let lines = TimeLines {
+                meters: meters.clone(),
+                step: plan.step,
+                serves_here: matches!(load.workload, Workload::Hash(_)),
+                sampling: None,
+            };
+            let offered = site.runner(load, root)?;
+            let offered = offered.with_phases(Arc::clone(&phases));
+            loads.push(offered.with_job(Box::new(lines), None));
+        }
+        Ok(BurstRunner { plan, loads })
+    }
+
+    /// A service that has ended in a break answers nothing after it.
+    fn check_alive(&self, target: usize, trial: &BurstTrial) -> Result<(), RunError> {
+        let last = trial
+            .outcome
+            .phases
+            .iter()
+            .rev()
+            .find(|phase| phase.ended() > 0);
+        let is_gone = last.is_some_and(|last| last.last_answer.is_none());
+        let Some((_, load)) = self.plan.loads().nth(target).filter(|_| is_gone) else {
+            return Ok(());
+        };
+        let why = match &load.workload {
+            Workload::Http(http) => HttpLoad::new(http, load.run.cpus.generator.clone())
+                .and_then(|load| load.probe())
+                .err()
+                .map(|error| format!(": {error}")),
+            Workload::Hash(_) | Workload::Imported(_) => None,
+        };
+        Err(RunError::Stuck(format!(
+            "the service answered no request after the break{}; the trials before are kept",
+            why.unwrap_or_default()
+        )))
+    }
+}
+
+impl Runner<BurstSetting, BurstOutcome> for BurstRunner<'_> {
+    fn run(
+        &mut self,
+        spec: &TrialSpec<BurstSetting>,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Option<BurstTrial>, RunError> {
+        let target = match spec.setting {
+            BurstSetting::Idle => 0,
+            BurstSetting::Cycle { target, .. } => target.index(),
+        };
+        let load = self.loads.get_mut(target).ok_or_else(|| {
+            RunError::Stuck("the plan has no such target; this is a defect of Plimsoll".to_owned())
+        })?;
+        let Some(mut trial) = load.run(spec, observer, stop)? else {
+            return Ok(None);
+        };
+        trial.outcome.phases = std::mem::take(&mut trial.work.phases);
+        self.check_alive(target, &trial)?;
+        Ok(Some(trial))
+    }
+}

@@ -1,0 +1,182 @@
+//! Reads the CPU time of the targets every step, in a thread of its own beside the load.
+
+use super::outcome::{BurstOutcome, BurstSetting, CpuLine, Target};
+use plimsoll_engine::{BackgroundJob, RunError, ServiceMeter};
+use plimsoll_host::{CpuMeter, HostError};
+use plimsoll_load::Threads;
+use plimsoll_model::{CpuTime, TrialSpec, human_duration};
+use plimsoll_study::validity::Allowance;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The time lines of one trial after the other.
+pub(super) struct TimeLines {
+    /// Of each target, in order.
+    pub(super) meters: Vec<ServiceMeter>,
+    pub(super) step: Duration,
+    /// Whether the target is the hash service: then a worker that wakes up late is what is measured.
+    pub(super) serves_here: bool,
+    pub(super) sampling: Option<Sampling>,
+}
+
+type Sampled = Result<Vec<Option<CpuLine>>, (Duration, HostError)>;
+
+/// A thread that samples until it is dropped.
+pub(super) struct Sampling {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Sampled>>,
+    counter: Option<&'static str>,
+}
+
+impl Sampling {
+    fn start(
+        began: Instant,
+        step: Duration,
+        meters: Vec<Option<CpuMeter>>,
+    ) -> std::io::Result<Sampling> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, counter) = (
+            Arc::clone(&stop),
+            meters.iter().flatten().next().map(CpuMeter::counter),
+        );
+        let thread = std::thread::Builder::new()
+            .name("time-line".to_owned())
+            .spawn(move || sample(began, step, meters, &stopped))?;
+        Ok(Sampling {
+            stop,
+            thread: Some(thread),
+            counter,
+        })
+    }
+
+    fn finish(mut self) -> Result<Sampled, RunError> {
+        self.stop.store(true, Ordering::Relaxed);
+        let thread = self.thread.take().map(JoinHandle::join);
+        let died = || RunError::Stuck("the thread that reads CPU time panicked".to_owned());
+        thread.and_then(Result::ok).ok_or_else(died)
+    }
+}
+
+impl Drop for Sampling {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A drop cannot return errors.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn sample(
+    began: Instant,
+    step: Duration,
+    mut meters: Vec<Option<CpuMeter>>,
+    stop: &AtomicBool,
+) -> Sampled {
+    let mut lines: Vec<Option<CpuLine>> = meters
+        .iter()
+        .map(|meter| meter.as_ref().map(|_| CpuLine::default()))
+        .collect();
+    let mut due = Instant::now();
+    loop {
+        // Read before: the last reading comes after the stop.
+        let is_last = stop.load(Ordering::Relaxed);
+        for (meter, line) in meters.iter_mut().zip(&mut lines) {
+            if let (Some(meter), Some(line)) = (meter, line) {
+                let before = began.elapsed();
+                let cpu = meter.read().map_err(|error| (before, error))?;
+                // The counter was read about half-way.
+                line.push((before + began.elapsed()) / 2, cpu.0);
+            }
+        }
+        if is_last {
+            return Ok(lines);
+        }
+        due += step;
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        // Late readings are not made up for.
+        due = due.max(Instant::now() - step.min(Duration::from_secs(1)));
+    }
+}
+
+impl TimeLines {
+    fn begin(&mut self, began: Instant, threads: &[u32]) -> Result<(), RunError> {
+        let meters = self.meters.iter().map(|meter| meter.open(threads));
+        let meters = meters.collect::<Result<Vec<_>, RunError>>()?;
+        let sampling = Sampling::start(began, self.step, meters);
+        self.sampling = Some(sampling.map_err(|error| {
+            RunError::Stuck(format!(
+                "no thread can be started to read CPU time: {error}; raise the limit on processes \
+                 (ulimit -u)"
+            ))
+        })?);
+        Ok(())
+    }
+
+    /// A target that is paused serves nothing and burns nothing: no answer.
+    fn check(&self) -> Result<(), RunError> {
+        for meter in &self.meters {
+            if let Some(why) = meter.stopped()? {
+                return Err(RunError::Stuck(why));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl BackgroundJob<BurstSetting, BurstOutcome> for TimeLines {
+    fn starts(&mut self, _: &TrialSpec<BurstSetting>) -> Result<(), RunError> {
+        self.check()
+    }
+
+    fn load_began(&mut self, began: Instant, threads: &Threads) -> Result<(), RunError> {
+        self.begin(began, &threads.service)
+    }
+
+    fn window_opens(&mut self) -> Result<(), RunError> {
+        match self.sampling {
+            Some(_) => Ok(()),
+            None => self.begin(Instant::now(), &[]),
+        }
+    }
+
+    fn outcome(&mut self, _: &AtomicBool) -> Result<Option<BurstOutcome>, RunError> {
+        let Some(sampling) = self.sampling.take() else {
+            return Ok(None);
+        };
+        let counter = sampling.counter.map(str::to_owned);
+        let lines = sampling.finish()?.map_err(|(at, error)| {
+            RunError::Stuck(format!(
+                "the CPU time of the service could not be read any more {} after the beginning of \
+                 the trial: {error}",
+                human_duration(at)
+            ))
+        })?;
+        Ok(Some(BurstOutcome {
+            lines,
+            phases: Vec::new(),
+            counter,
+        }))
+    }
+
+    fn ends(&mut self) -> Result<(), RunError> {
+        self.sampling = None;
+        self.check()
+    }
+
+    fn allowance(&self, spec: &TrialSpec<BurstSetting>, outcome: &BurstOutcome) -> Allowance {
+        let own = match spec.setting {
+            BurstSetting::Idle => Target::First,
+            BurstSetting::Cycle { target, .. } => target,
+        };
+        let others = outcome.lines.iter().enumerate();
+        let others = others.filter(|(at, _)| *at != own.index());
+        let used = others.filter_map(|(_, line)| line.as_ref()?.total());
+        Allowance {
+            slip_is_measured: self.serves_here,
+            job_cpu: Some(CpuTime(used.sum())),
+        }
+    }
+}
