@@ -18,13 +18,13 @@ pub(super) fn findings(plan: &BurstPlan, trials: &[BurstTrial]) -> BurstFindings
     let difference = against
         .as_ref()
         .map(|(_, others)| differences(&cycles, others));
-    let counters = trials.iter().filter_map(|t| t.outcome.counter.clone());
+    let mut counters = trials.iter().filter_map(|t| t.outcome.counter.clone());
     BurstFindings {
         of,
         against: against.map(|(finding, _)| finding),
         difference,
         step_ms: plan.step.as_secs_f64() * 1e3,
-        counter: counters.last(),
+        counter: counters.next_back(),
     }
 }
 
@@ -122,10 +122,10 @@ fn target_finding(
 
 /// CPU use without load, before the first.
 fn before_load(trials: &[BurstTrial], target: Target) -> Option<f64> {
-    let idle = trials
+    let mut idle = trials
         .iter()
         .filter(|t| t.spec.setting == BurstSetting::Idle && t.verdict.is_valid());
-    let line = line(idle.last()?, target)?;
+    let line = line(idle.next_back()?, target)?;
     let readings: Vec<(f64, f64)> = line.readings().collect();
     let ((from, before), (to, after)) = (readings.first()?, readings.last()?);
     (to > from).then(|| 100.0 * (after - before) / (to - from))

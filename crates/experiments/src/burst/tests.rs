@@ -120,6 +120,13 @@ fn normal(rng: &mut Rng) -> f64 {
     (-2.0 * rng.unit().ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
 }
 
+/// A burst: from its start until its last answer, with the CPU use of its requests.
+struct Hot {
+    from: f64,
+    to: f64,
+    requests: f64,
+}
+
 /// One cycle of it: its times vary by 10 %, CPU use by 15 % from step to step, readings come late.
 fn simulated(plan: &BurstPlan, server: Server, pass: u32, rng: &mut Rng) -> BurstTrial {
     let phases = plan.phases();
@@ -135,57 +142,76 @@ fn simulated(plan: &BurstPlan, server: Server, pass: u32, rng: &mut Rng) -> Burs
     let hot_s = server.hot_s * (1.0 + 0.1 * normal(rng));
     let (mut from, mut works, mut bursts) = (0.0, Vec::new(), Vec::new());
     for (at, phase) in phases.0.iter().enumerate() {
-        let length = phase.length.as_secs_f64();
-        let mut work = PhaseWork::default();
-        let count = (phase.rate.get() * length).round() as u32;
-        let mut last = from;
-        for n in 0..count {
-            let due = f64::from(n) / phase.rate.get();
-            let is_first = n == 0 && at == phases.0.len() - 1;
-            let mean = if is_first {
-                server.first_us
-            } else {
-                server.usual_us
-            };
-            let us = mean * (0.2 * normal(rng)).exp();
-            let latency = Duration::from_secs_f64(us / 1e6);
-            work.latency.record_ns(latency.as_nanos() as u64);
-            let at = Duration::from_secs_f64(due);
-            let latency = Some(latency);
-            work.keep_first(FirstRequest { at, latency });
-            last = from + due + us / 1e6;
-        }
-        if count > 0 {
-            work.last_answer = Some(Duration::from_secs_f64(last));
-            bursts.push((
-                from,
-                last,
-                f64::from(count) * server.request_us / 1e6 / (last - from),
-            ));
-        }
+        let is_after_break = at == phases.0.len() - 1;
+        let (work, hot) = simulated_phase(phase, from, server, is_after_break, rng);
         works.push(work);
-        from += length;
+        bursts.extend(hot);
+        from += phase.length.as_secs_f64();
     }
-    // Level at a time: that of a burst with its requests, hot after it, or idle.
+    // CPU use at a time: that of a burst with its requests, hot after it, or idle.
     let level = |t: f64| {
-        let of_burst = bursts
-            .iter()
-            .find(|(from, to, _)| (*from..*to).contains(&t));
+        let of_burst = bursts.iter().find(|hot| (hot.from..hot.to).contains(&t));
         let is_hot = bursts
             .iter()
-            .any(|(from, to, _)| (*from..to + hot_s).contains(&t));
-        let base = if is_hot {
-            server.hot_pct
-        } else {
-            server.idle_pct
+            .any(|hot| (hot.from..hot.to + hot_s).contains(&t));
+        let base = match is_hot {
+            true => server.hot_pct,
+            false => server.idle_pct,
         };
-        base / 100.0 + of_burst.map_or(0.0, |burst| burst.2)
+        base / 100.0 + of_burst.map_or(0.0, |hot| hot.requests)
     };
-    let (mut line, mut cpu, mut at) = (CpuLine::default(), 0.0, 0.0);
-    let mut due = 0.0;
-    while at < from + 0.1 {
+    trial.outcome = BurstOutcome {
+        lines: vec![Some(simulated_line(plan.step, from + 0.1, level, rng))],
+        phases: works,
+        counter: None,
+    };
+    trial
+}
+
+fn simulated_phase(
+    phase: &RatePhase,
+    from: f64,
+    server: Server,
+    is_after_break: bool,
+    rng: &mut Rng,
+) -> (PhaseWork, Option<Hot>) {
+    let length = phase.length.as_secs_f64();
+    let mut work = PhaseWork::default();
+    let count = (phase.rate.get() * length).round() as u32;
+    let mut last = from;
+    for n in 0..count {
+        let due = f64::from(n) / phase.rate.get();
+        let mean = match n == 0 && is_after_break {
+            true => server.first_us,
+            false => server.usual_us,
+        };
+        let us = mean * (0.2 * normal(rng)).exp();
+        let latency = Duration::from_secs_f64(us / 1e6);
+        work.latency.record_ns(latency.as_nanos() as u64);
+        let at = Duration::from_secs_f64(due);
+        let latency = Some(latency);
+        work.keep_first(FirstRequest { at, latency });
+        last = from + due + us / 1e6;
+    }
+    if count == 0 {
+        return (work, None);
+    }
+    work.last_answer = Some(Duration::from_secs_f64(last));
+    let requests = f64::from(count) * server.request_us / 1e6 / (last - from);
+    let to = last;
+    (work, Some(Hot { from, to, requests }))
+}
+
+fn simulated_line(
+    step: Duration,
+    until: f64,
+    level: impl Fn(f64) -> f64,
+    rng: &mut Rng,
+) -> CpuLine {
+    let (mut line, mut cpu, mut at, mut due) = (CpuLine::default(), 0.0, 0.0, 0.0);
+    while at < until {
         line.push(Duration::from_secs_f64(at), Duration::from_secs_f64(cpu));
-        due += plan.step.as_secs_f64();
+        due += step.as_secs_f64();
         let next: f64 = due + 0.002 * rng.exponential();
         let noise = (1.0 + 0.15 * normal(rng)).max(0.0);
         while at < next {
@@ -194,12 +220,7 @@ fn simulated(plan: &BurstPlan, server: Server, pass: u32, rng: &mut Rng) -> Burs
             at = to;
         }
     }
-    trial.outcome = BurstOutcome {
-        lines: vec![Some(line)],
-        phases: works,
-        counter: None,
-    };
-    trial
+    line
 }
 
 fn idle(plan: &BurstPlan, pct: f64) -> BurstTrial {
