@@ -39,7 +39,7 @@ pub struct RigPlan {
     #[serde(rename = "search_budget_ns", with = "plimsoll_model::Ns")]
     pub search_budget: Duration,
     /// How idle workers wait; null unless that is measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub wait: Option<WaitPlan>,
     /// What every run has.
     #[serde(flatten)]
