@@ -69,7 +69,6 @@ mod virtualisation;
 pub use cgroup::{Cgroups, OwnGroup, OwnGroups, cpu_quota, own_cpu_quota};
 pub use cpu_meter::CpuMeter;
 pub use device_interrupts::interrupts_of;
-pub use energy::energy_source;
 pub use error::{HostError, Malformed};
 pub use interrupts::interrupt_time;
 pub use last_cpu::{Family, TaskCpuReader, TaskOnCpu, processes_named, processes_of_unit};

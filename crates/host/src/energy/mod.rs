@@ -74,16 +74,15 @@ impl EnergyMeter {
     }
 }
 
-/// What [`EnergyMeter`] would count here, and by what; `None` without a counter that can be read.
-pub fn energy_source(root: &Root) -> Option<&'static str> {
-    let meter = EnergyMeter::open(root).ok()??;
-    Some(meter.source())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fake_tree::FakeTree;
+
+    fn energy_source(root: &Root) -> Option<&'static str> {
+        let meter = EnergyMeter::open(root).ok()??;
+        Some(meter.source())
+    }
 
     const METER: [(&str, &str); 2] = [
         ("sys/class/hwmon/hwmon2/name", "power_meter\n"),

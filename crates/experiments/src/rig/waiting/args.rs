@@ -11,7 +11,7 @@ use std::time::Duration;
 /// What `rig wait` measures.
 #[derive(Debug, Args)]
 pub(crate) struct WaitArgs {
-    /// How workers wait: spin, spin-then-yield, yield-then-park, spin-then-park[:TIME], adaptive[:TIME], park; rayon and tokio as they do (default: all; with --quick without spin-then-yield).
+    /// How workers wait: spin, spin-then-yield, yield-then-park, spin-then-park and adaptive (also with a time, such as adaptive:50us), park; rayon and tokio as they do (default: all; with --quick without spin-then-yield).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = policy)]
     pub(in super::super) policies: Option<Vec<WaitPolicy>>,
 
