@@ -111,34 +111,31 @@ impl MoveEvents {
         let descriptor = pidfd_getfd(&self.own, sampler.as_raw_fd(), PidfdGetfdFlags::empty())?;
         // Told once each time: an event whose thread has ended stays ready for ever.
         let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        let data = epoll::EventData::new_u64(u64::from(tid));
+        let data = epoll::EventData::new_u64(0);
         epoll::add(&self.ready, &descriptor, data, flags)?;
         sampler.enable()?;
         self.threads.insert(tid, sampler);
         Ok(())
     }
 
-    /// What happened since it was called last, `now` or before.
+    /// What happened since it was called last.
     pub fn take(&mut self) -> Moved {
         let mut moved = Moved::default();
+        self.clear_readiness();
         let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
+        // All of them: the kernel tells of an event once, and a `poll` of the set uses that up.
+        for thread in self.threads.values_mut() {
+            drain(thread, now, &mut moved);
+        }
+        moved
+    }
+
+    /// Before the buffers are read, so that what comes later makes the set readable again.
+    fn clear_readiness(&self) {
         let mut ready = Vec::with_capacity(16);
         let at_once = Timespec::default();
-        loop {
+        while let Ok(1..) = epoll::wait(&self.ready, spare_capacity(&mut ready), Some(&at_once)) {
             ready.clear();
-            match epoll::wait(&self.ready, spare_capacity(&mut ready), Some(&at_once)) {
-                Ok(1..) => {}
-                _ => return moved,
-            }
-            for event in &ready {
-                let data = event.data;
-                if let Some(thread) = Tid::try_from(data.u64())
-                    .ok()
-                    .and_then(|tid| self.threads.get_mut(&tid))
-                {
-                    drain(thread, now, &mut moved);
-                }
-            }
         }
     }
 }
@@ -205,23 +202,31 @@ mod tests {
         };
         let (tell, told) = mpsc::channel();
         let (go, going) = mpsc::channel();
-        std::thread::scope(|scope| {
+        std::thread::scope(move |scope| {
             scope.spawn(move || {
+                let tell = || {
+                    let tid = gettid().as_raw_nonzero().get().unsigned_abs();
+                    tell.send(tid).unwrap();
+                };
                 run_on(*first);
-                tell.send(gettid().as_raw_nonzero().get().unsigned_abs())
-                    .unwrap();
+                tell();
                 going.recv().unwrap();
                 run_on(*second);
                 std::thread::spawn(|| {}).join().unwrap();
+                tell();
+                going.recv().unwrap();
             });
             events.follow([told.recv().unwrap()].into_iter());
             assert_eq!(events.take(), Moved::default());
             go.send(()).unwrap();
+            told.recv().unwrap();
+            // The thread still runs: the end of one makes its event readable for ever.
+            poll(&mut [PollFd::new(&events, PollFlags::IN)], None).unwrap();
+            let moved = events.take();
+            let last = moved.moves.last().map(|one| one.cpu);
+            assert_eq!((last, moved.new_threads), (Some(*second), true));
+            assert_eq!(events.take(), Moved::default());
+            go.send(()).unwrap();
         });
-        poll(&mut [PollFd::new(&events, PollFlags::IN)], None).unwrap();
-        let moved = events.take();
-        let last = moved.moves.last().map(|one| one.cpu);
-        assert_eq!((last, moved.new_threads), (Some(*second), true));
-        assert_eq!(events.take(), Moved::default());
     }
 }
