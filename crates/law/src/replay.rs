@@ -29,10 +29,15 @@ pub(crate) enum Step<L: Logged> {
 /// The first difference between a log and its replay, or why it cannot be replayed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Difference {
-    #[error("line {line} of the log is not an entry ({why}); the decisions before it are the same")]
+    #[error(
+        "line {line} of the log is not an entry ({why}){}",
+        if *.same == 0 { "" } else { "; the decisions before it are the same" }
+    )]
     Unreadable {
         /// Counted from 1.
         line: usize,
+        /// The decisions before it, which are the same.
+        same: usize,
         why: String,
     },
     #[error(
@@ -65,6 +70,7 @@ pub(crate) fn replay_as<L: Logged>(
         }
         let entry: L = serde_json::from_str(text).map_err(|e| Difference::Unreadable {
             line,
+            same: decisions,
             why: e.to_string(),
         })?;
         match entry.read() {

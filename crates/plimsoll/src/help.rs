@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command, CommandFactory};
 use plimsoll_experiments::HelpPage;
 use plimsoll_experiments::args::FOR_A_SERVER;
-use plimsoll_model::safe;
+use plimsoll_model::{safe, shown_urls};
 use std::ffi::OsString;
 use std::io::Write;
 
@@ -75,10 +75,10 @@ pub(crate) fn parsed(words: &[OsString]) -> Result<ArgMatches, Failure> {
             shown.map_or_else(Failure::from, |()| std::process::exit(0))
         }
         _ => {
-            // A message quotes words, and `*` may have made them of names that others chose.
-            let words = words
-                .iter()
-                .map(|word| safe(&word.to_string_lossy()).into());
+            // A message quotes words. `*` may have made them of names that others chose, and the
+            // log of a job keeps what is printed.
+            let printable = |word: &OsString| shown_urls(&safe(&word.to_string_lossy())).into();
+            let words = words.iter().map(printable);
             let printable: Vec<OsString> = words.collect();
             parse(&printable).err().unwrap_or(error).exit()
         }

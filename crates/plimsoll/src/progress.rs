@@ -83,10 +83,14 @@ struct Lines {
 
 impl Observer for Lines {
     fn trial_started(&mut self, trial: &Started, progress: &Progress) {
+        let done = progress.done + visits(trial.phase, trial.attempt);
+        // A search, which has no planned visits, may be all there is, or add some.
+        let count = match progress.visits.max(done) {
+            0 => String::new(),
+            visits => format!("{done}/{visits}, "),
+        };
         self.place = format!(
-            "[{}/{}, {} left] {}",
-            progress.done + visits(trial.phase, trial.attempt),
-            progress.visits,
+            "[{count}{} left] {}",
             human_minutes(progress.left),
             described(&trial.what, trial.attempt)
         );
@@ -147,21 +151,19 @@ mod tests {
     #[test]
     fn a_line_has_the_visits_that_are_done_with_its_trial() {
         let level = Phase::Level { level: None };
-        for (phase, attempt, expected) in [
-            (Phase::Idle, 0, "[3/4, 5 s left] x"),
-            (level, 0, "[4/4, 5 s left] x"),
-            (level, 1, "[3/4, 5 s left] x (again)"),
-            (Phase::Search, 0, "[3/4, 5 s left] x"),
+        for (phase, attempt, (done, visits), expected) in [
+            (Phase::Idle, 0, (3, 4), "[3/4, 5 s left] x"),
+            (level, 0, (3, 4), "[4/4, 5 s left] x"),
+            (level, 1, (3, 4), "[3/4, 5 s left] x (again)"),
+            (Phase::Search, 0, (3, 4), "[3/4, 5 s left] x"),
+            (Phase::Search, 0, (0, 0), "[5 s left] x"),
+            (level, 0, (4, 4), "[5/5, 5 s left] x"),
         ] {
             let mut lines = Lines::default();
             let mut spec = TrialSpec::blank(phase, Setting::Idle, Duration::ZERO);
             spec.attempt = attempt;
             let left = Duration::from_secs(5);
-            let progress = Progress {
-                done: 3,
-                visits: 4,
-                left,
-            };
+            let progress = Progress { done, visits, left };
             lines.trial_started(&Started::of(&spec, "x".to_owned()), &progress);
             assert_eq!(lines.place, expected);
         }

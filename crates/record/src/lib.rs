@@ -40,7 +40,7 @@ pub use hdr_log::{export_hdr, write_exported};
 pub use private::{Existing, write_private, write_public};
 pub use record::Record;
 pub use run::NewRun;
-pub use trust::{check_folder, check_library};
+pub use trust::{check_folder, check_input};
 
 #[cfg(test)]
 mod tests;

@@ -112,11 +112,11 @@ pub fn check_folder(folder: &Path) -> Result<(), RecordError> {
     check_folders(&resolved.join("command"), folder)
 }
 
-/// Refuses a library of code that another user may have written or can exchange.
+/// Refuses a file, such as a library, that another user may have written or can exchange.
 ///
 /// # Errors
 /// [`RecordError::NotTrusted`], or it cannot be found.
-pub fn check_library(path: &Path) -> Result<(), RecordError> {
+pub fn check_input(path: &Path) -> Result<(), RecordError> {
     let read = |e: std::io::Error| RecordError::from_io(path, &e, "read");
     let resolved = fs::canonicalize(path).map_err(read)?;
     let user = User::current();

@@ -96,7 +96,7 @@ pub struct RigArgs {
     pub(super) kernel: String,
 
     /// Lengths of the jobs; break and steady take the longest (default: peak 20us to 8ms, grain 0 to 100us, break 500us).
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = grain)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = grain, allow_hyphen_values = true)]
     pub(super) grain: Option<Vec<Duration>>,
 
     /// Shorter and fewer trials.

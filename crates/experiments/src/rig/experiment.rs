@@ -13,7 +13,7 @@ use super::study;
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_model::{CheckedPlan, ImplausiblePlan, Phase, RunPlan, counted, distinct, few_passes};
-use plimsoll_record::check_library;
+use plimsoll_record::check_input;
 use plimsoll_report::Document;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ impl Experiment for Rig {
     ) -> Result<Prepared<RigPlan, RigSite>, RunError> {
         // Before they are opened, which runs what is in them.
         for library in plan.schedulers.iter().filter(|name| name.contains('/')) {
-            let checked = check_library(Path::new(library));
+            let checked = check_input(Path::new(library));
             checked.map_err(|e| RunError::Usage(e.to_string()))?;
         }
         files::refuse_changed_libraries(&plan)?;

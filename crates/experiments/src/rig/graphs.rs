@@ -34,7 +34,7 @@ pub(super) enum GraphRefused {
     #[error("--graph {name}: {error}")]
     Dot { name: String, error: DotError },
     #[error(
-        "--graph {name}: a run takes {} at a grain of {}, and may take {}; give a shorter --grain or a smaller graph",
+        "--graph {name}: one run takes {} with jobs of {}, which is more than the {} that it may take; give a shorter --grain or a smaller graph",
         human_duration(*.takes), human_duration(*.grain), human_duration(LONGEST_RUN)
     )]
     TooLong {

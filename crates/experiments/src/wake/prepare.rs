@@ -86,13 +86,16 @@ fn each_once<T: PartialEq>(list: Vec<T>) -> Vec<T> {
 }
 
 /// Whether a connection string of PostgreSQL has one: `password=` among its parameters, or one
-/// before the host of a URL.
+/// before the host of a URL. A name with `%` is taken for one: libpq decodes those of URLs.
 fn has_password(database: &str) -> bool {
     let text: String = database.split_whitespace().collect();
     let user = text
         .split_once("://")
         .and_then(|(_, rest)| rest.rsplit_once('@'));
-    text.to_lowercase().contains("password=") || user.is_some_and(|(user, _)| user.contains(':'))
+    let names = text.split(['?', '&']).filter_map(|one| one.split_once('='));
+    text.to_lowercase().contains("password=")
+        || user.is_some_and(|(user, _)| user.contains(':'))
+        || names.map(|(name, _)| name).any(|name| name.contains('%'))
 }
 
 /// Those that the machine has means for, each once; as it is twice, if another is compared with it.
@@ -257,10 +260,15 @@ mod tests {
             "postgresql://u:x@h/db",
             "postgresql://u:a@b@h/db",
             "postgresql://h/db?sslpassword=x",
+            "postgresql://h/db?user=u&pass%77ord=x",
         ] {
             assert!(has_password(with), "{with}");
         }
-        for without in ["bench", "host=/run user=u", "postgresql://u@h:5432/db"] {
+        for without in [
+            "bench",
+            "host=/run user=u",
+            "postgresql://u@h:5432/db?a=%20",
+        ] {
             assert!(!has_password(without), "{without}");
         }
     }

@@ -4,7 +4,7 @@
 
 use plimsoll_host::Root;
 use plimsoll_model::{Arm, Budget, BudgetVerdict, Provenance, YieldFindings, utc_date};
-use plimsoll_record::{Existing, write_private};
+use plimsoll_record::{Existing, check_input, write_private};
 use plimsoll_side::{Advice, CpuMechanism};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
@@ -116,7 +116,7 @@ fn read(file: &Path) -> Result<Option<Best>, String> {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e.to_string()),
         Ok(there) if !there.is_file() => return Err("it is not a file".to_owned()),
-        Ok(_) => {}
+        Ok(_) => check_input(file).map_err(|_| "others can write to it".to_owned())?,
     }
     let mut text = String::new();
     let opened = fs::File::open(file).map_err(|e| e.to_string())?;

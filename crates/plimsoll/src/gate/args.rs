@@ -110,7 +110,7 @@ pub(crate) struct GateArgs {
     pub(crate) budget: Option<Budget>,
 
     /// Run the tasks on this many CPUs only (whole cores), so that they meet no cold CPU; running ones get theirs back at the end.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = cpu_count, allow_hyphen_values = true)]
     pub(crate) pool: Option<NonZeroU32>,
 
     /// Have the CPUs of the pool handle the interrupts of these devices, such as eth0 or virtio3 (as /proc/interrupts names them).
@@ -152,6 +152,10 @@ impl From<RuleChoice> for HoldRule {
 pub(crate) enum Budget {
     Share(Share),
     Watts(f64),
+}
+
+fn cpu_count(text: &str) -> Result<NonZeroU32, &'static str> {
+    text.parse().map_err(|_| "give a number of CPUs, from 1")
 }
 
 fn budget(text: &str) -> Result<Budget, String> {

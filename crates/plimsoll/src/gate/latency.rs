@@ -61,6 +61,12 @@ pub(crate) enum MeansChoice {
 }
 
 impl MeansChoice {
+    /// As `--means` has it.
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
     fn named(self) -> Option<IdleMeans> {
         match self {
             MeansChoice::Auto => None,
@@ -135,7 +141,8 @@ fn decide(
                 Some(one) if one.works() => one,
                 Some(one) => {
                     return Err(format!(
-                        "--means does not work here with --latency {latency} ({}); leave --means out",
+                        "--means {} does not work here with --latency {latency} ({}); leave --means out",
+                        choice.name(),
                         why(one)
                     ));
                 }

@@ -162,6 +162,10 @@ fn messages_have_no_secret() {
         ),
         ("http://h/ -H @none".to_owned(), "'none' cannot be read"),
         (
+            format!("http://h/ http://me:{SECRET}@h/?k={SECRET}"),
+            "unexpected argument 'http://me:(hidden)@h/?k=(hidden)'",
+        ),
+        (
             format!("http://127.0.0.1:1/ --node-metrics http://n/?k={SECRET}"),
             "cannot be reached",
         ),

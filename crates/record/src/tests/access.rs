@@ -1,7 +1,7 @@
 //! Concurrent access to a record, and access to other files.
 
 use super::sample::{TestDir, create, execute, read_all, trial};
-use crate::{Record, RecordError, check_library, trust};
+use crate::{Record, RecordError, check_input, trust};
 use plimsoll_model::Setting;
 use rusqlite::Connection;
 use std::fs;
@@ -108,9 +108,9 @@ fn a_library_that_others_can_write_is_refused() {
     fs::write(&library, "").unwrap();
     let set = |mode| fs::set_permissions(&library, fs::Permissions::from_mode(mode)).unwrap();
     set(0o755);
-    check_library(&library).unwrap();
+    check_input(&library).unwrap();
     set(0o757);
-    let e = check_library(&library).unwrap_err();
+    let e = check_input(&library).unwrap_err();
     assert!(e.to_string().contains("can be written by others"), "{e}");
 }
 

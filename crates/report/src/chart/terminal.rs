@@ -69,7 +69,8 @@ struct Frame {
 impl Chart {
     /// The picture of this chart, exactly so wide and high; `None` for one that
     /// has no terminal form: of rows, of bars, or with several panels side by
-    /// side. What does not fit is cut; below 20 by 8 there is little to be seen.
+    /// side. Of panels one below the other it is the first, named in the title.
+    /// What does not fit is cut; below 20 by 8 there is little to be seen.
     pub fn draw(&self, width: usize, height: usize, charset: Charset) -> Option<Picture> {
         let is_drawn = |panel: &&Panel| panel.bars.is_empty() && panel.y.rows.is_empty();
         let panel = self.panels.first().filter(is_drawn)?;
@@ -79,7 +80,11 @@ impl Chart {
         let fits = |title: &&String| title.chars().count() <= width;
         let shortest = self.short_titles.last().unwrap_or(&self.title);
         let title = self.short_titles.iter().find(fits).unwrap_or(shortest);
-        Some(panel.draw(title, width, height, charset))
+        let title = match self.panels.len() {
+            1 => title.clone(),
+            n => format!("{title}: {} (1 of {n})", panel.title),
+        };
+        Some(panel.draw(&title, width, height, charset))
     }
 }
 

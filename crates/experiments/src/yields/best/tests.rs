@@ -3,6 +3,7 @@
 use super::*;
 use crate::yields::tests::plan_of;
 use plimsoll_model::{BudgetVerdict, Estimate, LatencyChange};
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 fn here() -> Provenance {
@@ -167,6 +168,12 @@ fn a_broken_file_is_one_warning_that_does_not_quote_it() {
         assert!(warning.contains("best.json"), "{warning}");
         assert!(!warning.contains('\u{1b}'), "{warning}");
     }
+    fs::write(&file, &good).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(advice(&file, &Root::machine()).is_ok());
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+    let warning = advice(&file, &Root::machine()).unwrap_err();
+    assert!(warning.contains("others can write to it"), "{warning}");
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();
     assert!(advice(&file, &Root::machine()).is_err());
