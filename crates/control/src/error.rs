@@ -107,6 +107,12 @@ pub enum ControlError {
          XDG_STATE_HOME to a folder of this user", .dir.display()
     )]
     NoJournals { dir: PathBuf, source: io::Error },
+    /// Another user could have us remove or start something else.
+    #[error(
+        "no temporary folder is made in {}: {source}; set TMPDIR to a folder of this user, or to \
+         /tmp", .folder.display()
+    )]
+    Unstable { folder: PathBuf, source: io::Error },
     /// Nothing tells which processes have ended.
     #[error(
         "{} shows no processes of this PID namespace, so nothing tells which runs have ended, and \

@@ -63,6 +63,7 @@ mod random;
 mod schedule;
 mod scratch;
 mod settings;
+mod stable;
 mod tasks;
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,7 @@ use crate::folder::PREFIX;
 use crate::journal::{AtEnd, Change, Entry, Journal};
 use crate::poll::until;
 use crate::random::random;
+use crate::stable::stable;
 use crate::tasks::{self, Mark, ProcessKey};
 use plimsoll_host::{ProcessStat, Root};
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -57,10 +58,14 @@ impl Scratch {
     /// Makes a directory below `parent`; `what` (`copies`) becomes part of its name.
     ///
     /// # Errors
-    /// If it cannot be made, or is not ours afterwards.
+    /// If it cannot be made, or other users can exchange it.
     pub fn make(journal: &Journal, parent: &Path, what: &str) -> Result<Scratch, ControlError> {
+        // It is removed by its path, also by a repair: none that others can exchange.
+        let parent = stable(parent).map_err(|source| ControlError::Unstable {
+            folder: parent.to_owned(),
+            source,
+        })?;
         let path = parent.join(format!("{PREFIX}{what}-{:016x}", random()));
-        let path = std::path::absolute(&path).unwrap_or(path);
         let entry = journal.enter(&Change::FolderMade {
             folder: path.clone(),
         })?;

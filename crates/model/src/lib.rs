@@ -53,6 +53,7 @@ mod sizing;
 mod smt;
 mod step;
 mod trial;
+mod trust;
 mod units;
 mod usage;
 mod wake;
@@ -114,6 +115,7 @@ pub use trial::{
     ConnectionUse, CpusOf, Errors, Invalid, InvalidKind, Phase, RunEnd, Second, Setting, Trial,
     TrialSetting, TrialSpec, Verdict, Work,
 };
+pub use trust::{ActsFor, FileAccess, GROUP_WRITES, OTHERS_WRITE};
 pub use units::{
     Bytes, CpuTime, Energy, OutOfRange, Rate, Share, human_duration, human_minutes, parse_duration,
 };

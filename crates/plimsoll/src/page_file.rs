@@ -3,8 +3,10 @@
 
 use crate::failure::Failure;
 use crate::output::write_whole;
+use rustix::fs::OFlags;
 use std::fs;
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Writes what `html` makes of a record beside it; a sentence says where it is
@@ -38,7 +40,17 @@ fn write(
 /// Whether nothing is there, or a page of an earlier part of the run.
 fn may_be_replaced(page: &Path) -> Result<bool, String> {
     let mut begins = Vec::new();
-    match fs::File::open(page) {
+    match fs::symlink_metadata(page) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
+        Err(e) => return Err(e.to_string()),
+        Ok(about) if !about.is_file() => return Ok(false),
+        Ok(_) => {}
+    }
+    // Another user may exchange it for a pipe meanwhile.
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
+    let mut options = fs::OpenOptions::new();
+    let options = options.read(true).custom_flags(flags.bits().cast_signed());
+    match options.open(page) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
         Err(e) => return Err(e.to_string()),
         Ok(file) => file
@@ -62,6 +74,17 @@ mod tests {
         assert_eq!(may_be_replaced(&page), Ok(false));
         fs::write(&page, format!("<head>{}", plimsoll_report::PAGE_MARK)).unwrap();
         assert_eq!(may_be_replaced(&page), Ok(true));
-        assert!(may_be_replaced(folder.path()).is_err(), "a folder");
+        assert_eq!(may_be_replaced(folder.path()), Ok(false), "a folder");
+    }
+
+    #[test]
+    fn a_pipe_or_a_link_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let [pipe, link] = ["pipe.html", "link.html"].map(|name| folder.path().join(name));
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        assert_eq!(may_be_replaced(&pipe), Ok(false));
+        assert_eq!(may_be_replaced(&link), Ok(false));
     }
 }

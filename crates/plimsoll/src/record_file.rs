@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use plimsoll_record::RecordError;
+use rustix::process::geteuid;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,27 @@ pub(crate) fn check(path: &Path, maker: Maker) -> Result<(), Failure> {
     })
 }
 
+/// Refuses a folder that was not named, and that another user may have made: in /tmp all can.
+///
+/// # Errors
+/// It is a symlink, or has an owner that is neither this user nor root, nor who runs sudo(8).
+pub(crate) fn refuse_of_others(folder: &Path) -> Result<(), Failure> {
+    let Ok(about) = fs::symlink_metadata(folder) else {
+        return Ok(());
+    };
+    let own = geteuid().as_raw();
+    let caller = std::env::var("SUDO_UID").ok();
+    let caller = caller.filter(|_| own == 0).and_then(|uid| uid.parse().ok());
+    let owners = [Some(own), Some(0), caller];
+    if about.is_dir() && owners.contains(&Some(about.uid())) {
+        return Ok(());
+    }
+    Err(Failure::Mistake(format!(
+        "{} here is a link, or belongs to another user; name a file for the record with -o",
+        folder.display()
+    )))
+}
+
 /// Reads a table of at most `most` bytes and one more, so that a larger one is
 /// noticed without reading a device to its end, which it may not have.
 pub(crate) fn read_table(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, Failure> {
@@ -63,4 +85,22 @@ pub(crate) fn read_table(path: &Path, what: &str, most: u64) -> Result<Vec<u8>, 
         ))
     })?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_was_not_named_is_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path().join("plimsoll-runs");
+        assert!(refuse_of_others(&runs).is_ok(), "it is made");
+        std::os::unix::fs::symlink(folder.path(), &runs).unwrap();
+        let refused = refuse_of_others(&runs).unwrap_err();
+        assert!(refused.sentence().unwrap().contains("-o"), "{refused:?}");
+        fs::remove_file(&runs).unwrap();
+        fs::create_dir(&runs).unwrap();
+        assert!(refuse_of_others(&runs).is_ok());
+    }
 }

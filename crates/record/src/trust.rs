@@ -2,7 +2,8 @@
 //! commands in it.
 
 use crate::RecordError;
-use plimsoll_model::safe;
+use plimsoll_model::{ActsFor, FileAccess, GROUP_WRITES, OTHERS_WRITE, safe};
+use rustix::fs::getxattr;
 use rustix::process::{getegid, geteuid};
 use std::fs::{self, Metadata};
 use std::io::ErrorKind;
@@ -13,60 +14,30 @@ use std::path::Path;
 const SIDE_FILES: [&str; 3] = [JOURNAL, "-wal", "-shm"];
 pub(crate) const JOURNAL: &str = "-journal";
 
-const GROUP: u32 = 0o020;
-const OTHERS: u32 = 0o002;
-const STICKY: u32 = 0o1000;
-
-/// Who owns a file and who may write to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Access {
-    uid: u32,
-    gid: u32,
-    mode: u32,
-}
-
-/// Who this process acts for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct User {
-    uid: u32,
-    gid: u32,
-    /// Who runs this as root by sudo(8), and so could do without a forged record.
-    caller: Option<u32>,
-}
-
-impl User {
-    fn current() -> User {
-        let uid = geteuid().as_raw();
-        let caller = std::env::var("SUDO_UID").ok();
-        User {
-            uid,
-            gid: getegid().as_raw(),
-            caller: caller.filter(|_| uid == 0).and_then(|uid| uid.parse().ok()),
-        }
-    }
-
-    /// Whoever may write to such a folder besides its owner.
-    fn others(self, folder: Access) -> u32 {
-        // A group of the user's own, by the rule of pam_umask(8), which lets it write.
-        let is_own_group = folder.gid == self.gid && self.gid == self.uid;
-        match is_own_group {
-            true => OTHERS,
-            false => GROUP | OTHERS,
-        }
-    }
-
-    fn trusts_owner(self, folder: Access) -> bool {
-        [Some(self.uid), Some(0), self.caller].contains(&Some(folder.uid))
+fn current_user() -> ActsFor {
+    let uid = geteuid().as_raw();
+    let caller = std::env::var("SUDO_UID").ok();
+    ActsFor {
+        uid,
+        gid: getegid().as_raw(),
+        caller: caller.filter(|_| uid == 0).and_then(|uid| uid.parse().ok()),
     }
 }
 
-impl Access {
-    fn of(about: &Metadata) -> Access {
-        Access {
-            uid: about.uid(),
-            gid: about.gid(),
-            mode: about.mode(),
-        }
+fn access_to_file(about: &Metadata) -> FileAccess {
+    FileAccess {
+        uid: about.uid(),
+        gid: about.gid(),
+        mode: about.mode(),
+        has_acl: false,
+    }
+}
+
+fn access_to_folder(folder: &Path, about: &Metadata) -> FileAccess {
+    let acl = getxattr(folder, "system.posix_acl_access", &mut [0; 0]);
+    FileAccess {
+        has_acl: acl.is_ok(),
+        ..access_to_file(about)
     }
 }
 
@@ -87,14 +58,18 @@ pub(crate) fn check_journal(path: &Path) -> Result<(), RecordError> {
 /// Refuses a record that another user can put another one in place of. `resolved` is its
 /// path without symlinks. If this is `Ok`, it stays so until this user changes it.
 pub(crate) fn check_folders(resolved: &Path, path: &Path) -> Result<(), RecordError> {
-    let user = User::current();
+    let user = current_user();
     for (above, folder) in resolved.ancestors().skip(1).enumerate() {
         let about = fs::symlink_metadata(folder);
         let about = about.map_err(|e| RecordError::from_io(path, &e, "read"))?;
         let distrusted = match above {
             _ if !about.is_dir() => Some(exchangeable(folder)),
-            0 => distrust_folder(Access::of(&about), user),
-            _ => can_be_exchanged(Access::of(&about), user).then(|| exchangeable(folder)),
+            0 => distrust_folder(access_to_folder(folder, &about), user),
+            _ => {
+                let access = access_to_folder(folder, &about);
+                user.can_be_exchanged_in(access)
+                    .then(|| exchangeable(folder))
+            }
         };
         refuse(distrusted, path)?;
     }
@@ -119,17 +94,20 @@ pub fn check_folder(folder: &Path) -> Result<(), RecordError> {
 pub fn check_input(path: &Path) -> Result<(), RecordError> {
     let read = |e: std::io::Error| RecordError::from_io(path, &e, "read");
     let resolved = fs::canonicalize(path).map_err(read)?;
-    let user = User::current();
-    let about = Access::of(&fs::symlink_metadata(&resolved).map_err(read)?);
+    let user = current_user();
+    let about = access_to_file(&fs::symlink_metadata(&resolved).map_err(read)?);
     let is_root = about.uid == 0;
-    let owned = Access {
+    let owned = FileAccess {
         uid: if is_root { user.uid } else { about.uid },
         ..about
     };
     refuse(distrust_file(owned, user), path)?;
     for folder in resolved.ancestors().skip(1) {
-        let about = Access::of(&fs::symlink_metadata(folder).map_err(read)?);
-        let found = can_be_exchanged(about, user).then(|| exchangeable(folder));
+        let about = fs::symlink_metadata(folder).map_err(read)?;
+        let access = access_to_folder(folder, &about);
+        let found = user
+            .can_be_exchanged_in(access)
+            .then(|| exchangeable(folder));
         refuse(found, path)?;
     }
     Ok(())
@@ -149,8 +127,8 @@ pub(crate) fn check_file(
     resolved: &Path,
     path: &Path,
 ) -> Result<(), RecordError> {
-    let user = User::current();
-    refuse(distrust_file(Access::of(opened), user), path)?;
+    let user = current_user();
+    refuse(distrust_file(access_to_file(opened), user), path)?;
     for ending in SIDE_FILES {
         let mut name = resolved.as_os_str().to_owned();
         name.push(ending);
@@ -158,7 +136,7 @@ pub(crate) fn check_file(
             Err(e) if e.kind() == ErrorKind::NotFound => continue,
             about => about.map_err(|e| RecordError::from_io(path, &e, "read"))?,
         };
-        if !about.is_file() || distrust_file(Access::of(&about), user).is_some() {
+        if !about.is_file() || distrust_file(access_to_file(&about), user).is_some() {
             let why = format!("has a file NAME{ending} beside it that others made");
             refuse(Some((why, "remove that file")), path)?;
         }
@@ -167,12 +145,12 @@ pub(crate) fn check_file(
 }
 
 /// Why not to trust a file, and the way out.
-fn distrust_file(file: Access, user: User) -> Option<(String, &'static str)> {
+fn distrust_file(file: FileAccess, user: ActsFor) -> Option<(String, &'static str)> {
     if file.uid != user.uid {
         let why = format!("belongs to another user (UID {})", file.uid);
         return Some((why, "if you trust them, resume a copy of your own"));
     }
-    (file.mode & (GROUP | OTHERS) != 0).then(|| {
+    (file.mode & (GROUP_WRITES | OTHERS_WRITE) != 0).then(|| {
         let why = format!("can be written by others (mode {:04o})", file.mode & 0o7777);
         (why, "if you trust it, run chmod go-w on it")
     })
@@ -180,7 +158,7 @@ fn distrust_file(file: Access, user: User) -> Option<(String, &'static str)> {
 
 /// The same for its folder. The sticky bit is no help: others can still put a journal
 /// beside the record.
-fn distrust_folder(folder: Access, user: User) -> Option<(String, &'static str)> {
+fn distrust_folder(folder: FileAccess, user: ActsFor) -> Option<(String, &'static str)> {
     let is_theirs = !user.trusts_owner(folder);
     (is_theirs || folder.mode & user.others(folder) != 0).then(|| {
         let why = "is in a folder that others can write to".to_owned();
@@ -189,13 +167,6 @@ fn distrust_folder(folder: Access, user: User) -> Option<(String, &'static str)>
             "if you trust it, move it to a folder that only you can write to",
         )
     })
-}
-
-/// Whether another user can rename what is in a folder above, and put something else in
-/// its place. In a sticky folder only owners can.
-fn can_be_exchanged(folder: Access, user: User) -> bool {
-    let is_open = folder.mode & user.others(folder) != 0 && folder.mode & STICKY == 0;
-    !user.trusts_owner(folder) || is_open
 }
 
 fn exchangeable(folder: &Path) -> (String, &'static str) {
@@ -210,29 +181,29 @@ fn exchangeable(folder: &Path) -> (String, &'static str) {
 mod tests {
     use super::*;
 
-    const ALICE: User = User {
+    const ALICE: ActsFor = ActsFor {
         uid: 1000,
         gid: 1000,
         caller: None,
     };
-    const ROOT: User = User {
+    const ROOT: ActsFor = ActsFor {
         uid: 0,
         gid: 0,
         caller: None,
     };
 
-    const BY_SUDO: User = User {
-        caller: Some(1000),
-        ..ROOT
-    };
-
-    fn access(uid: u32, gid: u32, mode: u32) -> Access {
-        Access { uid, gid, mode }
+    fn access(uid: u32, gid: u32, mode: u32) -> FileAccess {
+        FileAccess {
+            uid,
+            gid,
+            mode,
+            has_acl: false,
+        }
     }
 
     #[test]
     fn only_what_no_other_user_can_write_is_trusted() {
-        let in_group = User { gid: 100, ..ALICE };
+        let in_group = ActsFor { gid: 100, ..ALICE };
         for (file, user, trusted) in [
             (access(1000, 1000, 0o600), ALICE, true),
             (access(1000, 1000, 0o644), ALICE, true),
@@ -250,6 +221,7 @@ mod tests {
             (access(1000, 1000, 0o775), ALICE, true),
             (access(0, 0, 0o755), ALICE, true),
             (access(0, 0, 0o755), ROOT, true),
+            (access(0, 0, 0o775), ROOT, false),
             (access(1000, 100, 0o775), in_group, false),
             (access(1000, 100, 0o775), ALICE, false),
             (access(1001, 1001, 0o755), ALICE, false),
@@ -260,22 +232,6 @@ mod tests {
         ] {
             let found = distrust_folder(folder, user);
             assert_eq!(found.is_none(), trusted, "folder {folder:?} {user:?}");
-        }
-        for (above, user, trusted) in [
-            (access(0, 0, 0o755), ALICE, true),
-            (access(1000, 1000, 0o775), ALICE, true),
-            (access(0, 0, 0o1777), ALICE, true),
-            (access(0, 0, 0o777), ALICE, false),
-            (access(0, 8, 0o775), ALICE, false),
-            (access(1001, 1001, 0o755), ALICE, false),
-            (access(1001, 1001, 0o1777), ALICE, false),
-            (access(1000, 1000, 0o755), ROOT, false),
-            (access(1000, 1000, 0o755), BY_SUDO, true),
-            (access(1001, 1001, 0o755), BY_SUDO, false),
-            (access(1000, 1000, 0o777), BY_SUDO, false),
-        ] {
-            let found = can_be_exchanged(above, user);
-            assert_eq!(!found, trusted, "above {above:?} {user:?}");
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::error::ControlError;
 use crate::poll::until;
+use crate::stable::stable;
 use rustix::fs::{Access, FlockOperation, access, flock};
 use rustix::process::geteuid;
 use std::ffi::OsString;
@@ -26,11 +27,15 @@ pub(super) struct Here {
 /// `/run/plimsoll`, or `/var/lib/plimsoll` where /run cannot be written to.
 pub(super) fn usual() -> PathBuf {
     let uid = geteuid().as_raw();
-    // sudo may pass on another user's environment, which is not for root's journals.
-    let own = |dir: &OsString| uid != 0 || owner_above(Path::new(dir)) == Some(0);
+    let given = std::env::var_os("XDG_STATE_HOME");
     in_use(&Here {
         uid,
-        state_home: std::env::var_os("XDG_STATE_HOME").filter(own),
+        // sudo may pass on another user's environment, which is not for root's journals: who
+        // can exchange one could have root undo what nobody did.
+        state_home: match uid {
+            0 => given.and_then(|dir| Some(stable(Path::new(&dir)).ok()?.into_os_string())),
+            _ => given,
+        },
         home: std::env::var_os("HOME"),
         run: access("/run", Access::WRITE_OK).is_ok(),
     })
@@ -54,13 +59,6 @@ pub(super) fn in_use(here: &Here) -> PathBuf {
     }
 }
 
-/// The owner of the innermost folder of a path that exists.
-fn owner_above(path: &Path) -> Option<u32> {
-    path.ancestors()
-        .find_map(|dir| fs::metadata(dir).ok())
-        .map(|meta| meta.uid())
-}
-
 pub(super) fn make(dir: &Path) -> Result<(), ControlError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.map_err(|source| ControlError::NoJournals {
@@ -68,6 +66,12 @@ pub(super) fn make(dir: &Path) -> Result<(), ControlError> {
         source,
     })?;
     check(dir)
+}
+
+/// Whether a file in it is this user's alone, too.
+pub(super) fn is_own(about: &fs::Metadata) -> bool {
+    let (owner, mode) = (about.uid(), about.mode() & 0o022);
+    about.is_file() && owner == geteuid().as_raw() && mode == 0 && about.nlink() == 1
 }
 
 /// Refuses a folder that is not this user's alone.

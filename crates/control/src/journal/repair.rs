@@ -188,8 +188,8 @@ impl Dead {
         };
         let unread = |source| ControlError::file(path, "read", source);
         let about = file.metadata().map_err(unread)?;
-        if !about.is_file() || about.len() > MOST_BYTES {
-            let what = "it is no regular file of at most 64 MiB, as a journal is; remove it";
+        if !place::is_own(&about) || about.len() > MOST_BYTES {
+            let what = "it is no regular file of at most 64 MiB that this user alone can write, as a journal is; remove it";
             return Err(unread(io::Error::other(what)));
         }
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {

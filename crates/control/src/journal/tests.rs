@@ -303,7 +303,7 @@ fn a_journal_of_another_version_is_kept_and_named() {
 }
 
 #[test]
-fn what_is_no_file_or_too_large_is_not_read() {
+fn what_is_no_own_file_or_too_large_is_not_read() {
     let left = Left::new();
     let path = left.journal(BOOT, "");
     let file = fs::File::options().write(true).open(&path).unwrap();
@@ -325,6 +325,13 @@ fn what_is_no_file_or_too_large_is_not_read() {
     )
     .unwrap();
     assert!(refused().contains("no regular file"), "{}", refused());
+    fs::remove_file(&path).unwrap();
+    left.journal(BOOT, "");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o622)).unwrap();
+    assert!(refused().contains("this user alone"), "{}", refused());
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::hard_link(&path, left.root.path("second-name")).unwrap();
+    assert!(refused().contains("this user alone"), "{}", refused());
 }
 
 /// A name, and what makes /proc say nothing of other processes.

@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags, open};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The text of a graph is part of the plan, and so of the record.
@@ -115,7 +116,10 @@ pub(super) fn save_graph(plan: &RigPlan, path: &Path) -> Result<(), RunError> {
 /// # Errors
 /// It was, or cannot be made.
 pub(super) fn new_file(flag: &str, path: &Path) -> Result<File, RunError> {
-    File::create_new(path).map_err(|e| {
+    let mut options = File::options();
+    // As all outputs.
+    let options = options.write(true).create_new(true).mode(0o600);
+    options.open(path).map_err(|e| {
         let path = path.display();
         RunError::Usage(format!(
             "{flag} {path}: {e}; give a new file in a folder of yours"

@@ -85,15 +85,24 @@ fn each_once<T: PartialEq>(list: Vec<T>) -> Vec<T> {
     once
 }
 
-/// Whether a connection string of PostgreSQL has one: `password=` among its parameters, or one
-/// before the host of a URL. A name with `%` is taken for one: libpq decodes those of URLs.
+/// The ends of parameters that hold a password.
+const SECRET_PARAMETERS: [&str; 4] = [
+    "password=",
+    "secret=",
+    "scram_client_key=",
+    "scram_server_key=",
+];
+
+/// Whether a connection string of PostgreSQL has one: among its parameters, or before the host
+/// of a URL. A name with `%` is taken for one: libpq decodes those of URLs.
 fn has_password(database: &str) -> bool {
     let text: String = database.split_whitespace().collect();
     let user = text
         .split_once("://")
         .and_then(|(_, rest)| rest.rsplit_once('@'));
     let names = text.split(['?', '&']).filter_map(|one| one.split_once('='));
-    text.to_lowercase().contains("password=")
+    let text = text.to_lowercase();
+    SECRET_PARAMETERS.iter().any(|name| text.contains(name))
         || user.is_some_and(|(user, _)| user.contains(':'))
         || names.map(|(name, _)| name).any(|name| name.contains('%'))
 }
@@ -257,6 +266,7 @@ mod tests {
         for with in [
             "host=h password=x",
             "host=h password = x",
+            "host=h oauth_client_secret=x",
             "postgresql://u:x@h/db",
             "postgresql://u:a@b@h/db",
             "postgresql://h/db?sslpassword=x",

@@ -4,12 +4,12 @@
 
 use plimsoll_host::Root;
 use plimsoll_model::{Arm, Budget, BudgetVerdict, Provenance, YieldFindings, utc_date};
-use plimsoll_record::{Existing, check_input, write_private};
+use plimsoll_record::{Existing, check_folder, check_input, write_private};
 use plimsoll_side::{Advice, CpuMechanism};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
-use std::io::{ErrorKind, Read};
+use std::io::{Error, ErrorKind, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -104,6 +104,7 @@ fn write(best: &Best, file: &Path) -> Result<(), String> {
         if let Some(dir) = file.parent() {
             // Mode required by the XDG Base Directory Specification.
             DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+            check_folder(dir).map_err(|_| Error::other("others can write to that folder"))?;
         }
         write_private(file, json.as_bytes(), Existing::Replace)
     };

@@ -31,7 +31,10 @@ pub(super) fn new<E: Experiment>(
             record_file::check(path, Maker::Run)?;
             path.clone()
         }
-        None => default_output(E::NAME, SystemTime::now()),
+        None => {
+            record_file::refuse_of_others(Path::new(DEFAULT_FOLDER))?;
+            default_output(E::NAME, SystemTime::now())
+        }
     };
     let Prepared { plan, site, notes } = E::prepare(args, machine)?;
     notes.iter().for_each(|text| note(&format!("note: {text}")));
@@ -86,11 +89,13 @@ fn check(requirements: &[Requirement]) -> Result<(), Failure> {
     fatal.map_or(Ok(()), Err)
 }
 
+const DEFAULT_FOLDER: &str = "plimsoll-runs";
+
 /// `plimsoll-runs/<time>-<experiment>.plimsoll`, in UTC.
 fn default_output(experiment: &str, now: SystemTime) -> PathBuf {
     let since = now.duration_since(SystemTime::UNIX_EPOCH);
     let time = utc_stamp(since.map_or(0, |d| d.as_secs()));
-    PathBuf::from(format!("plimsoll-runs/{time}-{experiment}.plimsoll"))
+    Path::new(DEFAULT_FOLDER).join(format!("{time}-{experiment}.plimsoll"))
 }
 
 /// The run in a record, on the machine that it was begun on.
