@@ -4,6 +4,7 @@ mod args;
 mod interrupts;
 mod latency;
 mod prove;
+mod watts;
 
 pub(crate) use args::GateArgs;
 
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
     let fail = |error: &dyn std::fmt::Display| Failure::Run(error.to_string());
     let online = online_cpus(&root).map_err(|e| fail(&e))?;
     let cores = cores_of(&root, &online);
-    let law = law(args, &root, cores.clone())?;
+    let mut law = law(args, cores.clone());
     let pool = args.pool.map(|n| pool(&cores, &online, n.get() as usize));
     let pool = pool.transpose().map_err(Failure::Mistake)?;
     let journals = Journals::usual();
@@ -43,6 +44,8 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
     let resolved = latency::resolve(&root, &online, args.latency, args.means)?;
     let irqs = interrupts::of(&args.irq, &root)?;
     let mut signals = Signals::listen(&root)?;
+    let holding = watts::Holding::of(&root, &journals, &resolved, &online);
+    law.budget = budget(args, &holding, &mut signals)?;
     let mut child = start(args, pool.as_ref())?;
     let request = GateRequest {
         follow: follow(args, child.as_ref()),
@@ -100,30 +103,31 @@ fn names_tasks(args: &GateArgs) -> Result<(), Failure> {
     )))
 }
 
-fn law(args: &GateArgs, root: &Root, cores: Vec<CpuSet>) -> Result<KeepAwake, Failure> {
+fn law(args: &GateArgs, cores: Vec<CpuSet>) -> KeepAwake {
     let price = Price {
         wakeup: CpuTime(args.hold),
         burn: Share::ONE,
     };
-    let mut law = KeepAwake::new(args.rule.into(), price, cores, period(args.hold));
-    law.budget = match args.budget {
-        None => None,
-        Some(Budget::Share(share)) => Some(share),
-        Some(Budget::Watts(watts)) => return Err(Failure::Mistake(no_watts(root, watts))),
-    };
-    Ok(law)
+    KeepAwake::new(args.rule.into(), price, cores, period(args.hold))
 }
 
-fn no_watts(root: &Root, watts: f64) -> String {
-    let counters = [
-        "/sys/class/powercap/intel-rapl:0",
-        "/sys/bus/event_source/devices/power",
-    ];
-    let why = match counters.iter().any(|path| root.path(path).exists()) {
-        true => "a gate does not regulate power yet",
-        false => "this machine has no energy counter",
-    };
-    format!("--budget {watts}W cannot be kept: {why}; give a share of CPU time, such as 5%")
+/// As a share of CPU time; one in watts is measured for that.
+fn budget(
+    args: &GateArgs,
+    holding: &watts::Holding<'_>,
+    signals: &mut Signals,
+) -> Result<Option<Share>, Failure> {
+    match args.budget {
+        None => Ok(None),
+        Some(Budget::Share(share)) => Ok(Some(share)),
+        Some(Budget::Watts(watts)) => {
+            let (share, measured) = watts::share(watts, holding, signals)?;
+            if !args.quiet {
+                note(&format!("plimsoll: {measured}"));
+            }
+            Ok(share)
+        }
+    }
 }
 
 fn period(hold: Duration) -> Duration {

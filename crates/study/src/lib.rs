@@ -30,6 +30,7 @@ mod doubts;
 mod drift;
 pub mod evidence;
 mod flat;
+pub mod gate_power;
 mod headroom;
 mod hints;
 pub mod isotonic;

@@ -105,8 +105,8 @@ pub(crate) struct GateArgs {
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = hold, allow_hyphen_values = true)]
     pub(crate) hold: Duration,
 
-    /// The most to burn, as a share of all CPU time, such as 5%.
-    #[arg(long, value_name = "SHARE", value_parser = budget, allow_hyphen_values = true)]
+    /// The most to burn: a share of all CPU time, such as 5%, or a power such as 10W. What an awake CPU costs is then measured for 20 s first, which takes an energy counter.
+    #[arg(long, value_name = "SHARE|WATTS", value_parser = budget, allow_hyphen_values = true)]
     pub(crate) budget: Option<Budget>,
 
     /// Run the tasks on this many CPUs only (whole cores), so that they meet no cold CPU; running ones get theirs back at the end.
@@ -167,7 +167,7 @@ fn budget(text: &str) -> Result<Budget, String> {
     match (share, watts) {
         (Some(share), _) if share > Share::ZERO => Ok(Budget::Share(share)),
         (_, Some(watts)) if watts.is_finite() && watts > 0.0 => Ok(Budget::Watts(watts)),
-        _ => Err("give a share of all CPU time such as 5%, above 0% and up to 100%".into()),
+        _ => Err("give a share of all CPU time such as 5%, above 0% and up to 100%, or a power such as 10W".into()),
     }
 }
 
