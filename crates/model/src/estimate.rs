@@ -67,6 +67,16 @@ impl Estimate {
         }
     }
 
+    /// With the other sign, which makes the lower end the upper one.
+    #[must_use]
+    pub fn negated(self) -> Estimate {
+        Estimate {
+            value: -self.value,
+            low: self.high.map(|high| -high),
+            high: self.low.map(|low| -low),
+        }
+    }
+
     /// Half the width of the interval as a share of the value; `None` without
     /// an interval, or around zero.
     pub fn relative_half_width(&self) -> Option<f64> {
@@ -91,6 +101,7 @@ mod tests {
         assert_eq!(e.interval(), Some((5.0, 7.0)));
         assert_eq!(e.relative_half_width(), Some(0.2));
         assert_eq!(Estimate::alone(1.0).interval(), None);
+        assert_eq!(e.negated(), Estimate::within(-5.0, -7.0, -5.0));
     }
 
     #[test]

@@ -51,11 +51,15 @@ fn saved(row: &PolicyFinding) -> Option<String> {
         Some(ratio) => format!("p99 {} times that as it is, ", estimate(Some(ratio), 2)),
         None => String::new(),
     };
+    let (by, direction) = match saved.value < 0.0 {
+        true => (saved.negated(), "more"),
+        false => (saved, "less"),
+    };
     Some(format!(
-        "{}: {relative}mean {}, {} us less, for {burn}{verdict}.",
+        "{}: {relative}mean {}, {} us {direction}, for {burn}{verdict}.",
         row.policy,
         estimate_us(Some(p99)),
-        estimate(Some(saved), 1),
+        estimate(Some(by), 1),
     ))
 }
 
