@@ -128,6 +128,8 @@ pub struct Table {
     /// fit.
     pub(crate) legend: Vec<(&'static str, String)>,
     pub(crate) below: Vec<Sentence>,
+    /// Whether a terminal names the columns that do not fit.
+    pub(crate) tells_left_out: bool,
 }
 
 pub(crate) enum Rows {
@@ -146,7 +148,31 @@ impl Table {
             rows: Rows::Columns(columns),
             legend: Vec::new(),
             below: Vec::new(),
+            tells_left_out: false,
         }
+    }
+
+    /// With the names of the columns that a narrow terminal leaves out.
+    pub fn telling_what_is_left_out(self) -> Table {
+        Table {
+            tells_left_out: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn left_out(&self, shown: &[&str]) -> Option<Sentence> {
+        let Rows::Columns(columns) = &self.rows else {
+            return None;
+        };
+        let names = columns.iter().map(Column::name);
+        let names: Vec<&str> = names.filter(|name| !shown.contains(name)).collect();
+        (self.tells_left_out && !names.is_empty()).then(|| {
+            let text = format!(
+                "Left out for want of width: {}. The page and --format csv have all columns.",
+                names.join(", ")
+            );
+            Ink::Dim.says(text)
+        })
     }
 
     pub(crate) fn legend(&self, shown: &[&str]) -> Option<Sentence> {
