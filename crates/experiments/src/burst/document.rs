@@ -26,8 +26,12 @@ pub(super) fn fill(
         Some(against) => vec![("A", &found.of), ("B", against)],
         None => vec![("", &found.of)],
     };
-    let table = Table::of(phases(&targets)).on_page("phases");
-    out.table(table.telling_what_is_left_out());
+    let legend = &[
+        ("CPU", "CPU use of the service, in percent of one CPU"),
+        ("p50", "latency of the requests of a burst"),
+    ];
+    let table = Table::of(phases(&targets)).explained("Phases of a cycle", legend);
+    out.table(table.on_page("phases").wide());
     out.spreadsheet(&spreadsheet::columns(found));
     answers(out, &targets, found);
     let doubts = targets.iter().flat_map(|target| doubts(plan, target));

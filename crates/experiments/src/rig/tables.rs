@@ -19,7 +19,7 @@ pub(super) fn add(out: &mut Document<'_>, found: &RigFindings) {
     add("rules", rules(&found.graphs), RULES);
     let (heading, legend) = WAITING;
     let table = Table::of(waiting::table(&found.waiting)).explained(heading, legend);
-    out.table(table.on_page("waiting-table").telling_what_is_left_out());
+    out.table(table.on_page("waiting-table").wide());
 }
 
 /// A heading, and what columns stand for.

@@ -128,8 +128,7 @@ pub struct Table {
     /// fit.
     pub(crate) legend: Vec<(&'static str, String)>,
     pub(crate) below: Vec<Sentence>,
-    /// Whether a terminal names the columns that do not fit.
-    pub(crate) tells_left_out: bool,
+    pub(crate) is_wide: bool,
 }
 
 pub(crate) enum Rows {
@@ -148,14 +147,14 @@ impl Table {
             rows: Rows::Columns(columns),
             legend: Vec::new(),
             below: Vec::new(),
-            tells_left_out: false,
+            is_wide: false,
         }
     }
 
-    /// With the names of the columns that a narrow terminal leaves out.
-    pub fn telling_what_is_left_out(self) -> Table {
+    /// Of many columns: across the page, and a narrow terminal names those that it leaves out.
+    pub fn wide(self) -> Table {
         Table {
-            tells_left_out: true,
+            is_wide: true,
             ..self
         }
     }
@@ -166,7 +165,7 @@ impl Table {
         };
         let names = columns.iter().map(Column::name);
         let names: Vec<&str> = names.filter(|name| !shown.contains(name)).collect();
-        (self.tells_left_out && !names.is_empty()).then(|| {
+        (self.is_wide && !names.is_empty()).then(|| {
             let text = format!(
                 "Left out for want of width: {}. The page and --format csv have all columns.",
                 names.join(", ")
