@@ -23,6 +23,7 @@ fn load(mean_block: u64, cpus: usize) -> HashLoad {
         mean_block: Bytes(mean_block),
         deviation_share: 0.25,
         request_cpu: CpuTime::ZERO,
+        waiting: None,
     };
     let allowed = allowed_cpus().unwrap();
     HashLoad::new(&service, &allowed.iter().take(cpus).collect()).unwrap()
@@ -126,6 +127,7 @@ fn a_service_needs_blocks_and_cpus() {
         mean_block: Bytes(0),
         deviation_share: 0.25,
         request_cpu: CpuTime::ZERO,
+        waiting: None,
     };
     let refused = HashLoad::new(&none, &allowed_cpus().unwrap());
     assert!(matches!(refused, Err(LoadError::Mistake(_))));
@@ -135,4 +137,26 @@ fn a_service_needs_blocks_and_cpus() {
     };
     let refused = HashLoad::new(&some, &CpuSet::default());
     assert!(matches!(refused, Err(LoadError::Mistake(_))));
+    let unknown = HashService {
+        waiting: Some("rayon".to_owned()),
+        ..some
+    };
+    let refused = HashLoad::new(&unknown, &allowed_cpus().unwrap());
+    assert!(matches!(refused, Err(LoadError::Mistake(why)) if why.contains("waiting policy")));
+}
+
+#[test]
+fn workers_serve_all_requests_however_they_wait() {
+    for policy in ["spin", "yield-then-park", "adaptive", "park"] {
+        let service = HashService {
+            mean_block: Bytes(SMALL),
+            deviation_share: 0.25,
+            request_cpu: CpuTime::ZERO,
+            waiting: Some(policy.to_owned()),
+        };
+        let mut load = HashLoad::new(&service, &allowed_cpus().unwrap()).unwrap();
+        let work = trial(&mut load, 500.0, Duration::from_secs(60));
+        assert_conserved(&work);
+        assert!(work.intended > 0 && work.unfinished == 0, "{policy}");
+    }
 }

@@ -226,6 +226,7 @@ mod tests {
             mean_block: Bytes(1 << 20),
             deviation_share: 0.1,
             request_cpu: CpuTime::ZERO,
+            waiting: None,
         }));
         plan.calibration.window = Duration::from_secs(1);
         plan.calibration.first = Rate::of(10, Duration::from_secs(1));

@@ -31,6 +31,13 @@ pub struct HashService {
     /// What one request was calibrated to cost.
     #[serde(rename = "request_cpu_ns")]
     pub request_cpu: CpuTime,
+    /// How its workers wait for requests, by the name of a waiting policy; left out if they sleep.
+    #[serde(
+        default,
+        rename = "wait_policy",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub waiting: Option<String>,
 }
 
 /// An HTTP/1.1 server and the request that it is asked again and again.
@@ -164,7 +171,13 @@ pub enum TableRows {
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Workload::Hash(h) => write!(f, "hash service (SHA-1, {} blocks)", h.mean_block),
+            Workload::Hash(h) => {
+                write!(f, "hash service (SHA-1, {} blocks", h.mean_block)?;
+                h.waiting
+                    .iter()
+                    .try_for_each(|name| write!(f, ", waiting {name}"))?;
+                f.write_str(")")
+            }
             Workload::Http(h) => write!(f, "{} {}", h.method, shown_url(&h.url)),
             Workload::Imported(table) => table.fmt(f),
         }

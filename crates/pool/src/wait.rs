@@ -12,6 +12,7 @@
 //! absolute time-out is not delayed by the time between reading the clock and
 //! falling asleep.
 
+use crate::waiting::{Step, Waiter};
 use rustix::thread::futex;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -129,18 +130,25 @@ impl Gate {
         !self.is_stopped()
     }
 
-    /// Waits until `at_ns` and returns the current time, or `None` if the gate
-    /// was stopped first.
-    pub(crate) fn wait_until(&self, clock: &Clock, at_ns: u64) -> Option<u64> {
+    /// Waits as `waiter` decides until `at_ns` and returns the current time, or `None` if the
+    /// gate was stopped first.
+    pub(crate) fn wait_until(&self, clock: &Clock, at_ns: u64, waiter: &mut Waiter) -> Option<u64> {
+        let mut round = 0;
         loop {
             let now = clock.now_ns();
             if self.is_stopped() {
                 return None;
             }
             if now >= at_ns {
+                waiter.found(now);
                 return Some(now);
             }
-            wait_while(&self.0, OPEN, Some((clock, at_ns)));
+            match waiter.step(round, now) {
+                Step::Pause(pauses) => (0..pauses).for_each(|_| std::hint::spin_loop()),
+                Step::Yield => std::thread::yield_now(),
+                Step::Park => wait_while(&self.0, OPEN, Some((clock, at_ns))),
+            }
+            round = round.saturating_add(1);
         }
     }
 }
@@ -148,6 +156,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::waiting::Waiting;
     use std::sync::Arc;
     use std::time::Duration;
 
@@ -157,8 +166,10 @@ mod tests {
         gate.open();
         let clock = Clock::new(Instant::now());
         for at_ns in [3_000_000, 0] {
-            let woke = gate.wait_until(&clock, at_ns).unwrap();
-            assert!(woke >= at_ns, "{at_ns}: {woke}");
+            for policy in Waiting::ALL {
+                let woke = gate.wait_until(&clock, at_ns, &mut Waiter::new(policy));
+                assert!(woke.unwrap() >= at_ns, "{policy}: {at_ns}: {woke:?}");
+            }
         }
     }
 
@@ -166,14 +177,16 @@ mod tests {
     fn stop_ends_endless_waits() {
         let gate = Arc::new(Gate::default());
         let clock = Clock::new(Instant::now());
+        let until = move |gate: &Gate, at_ns| {
+            gate.wait_until(&clock, at_ns, &mut Waiter::new(Waiting::Park))
+        };
         let own = Arc::clone(&gate);
-        let waiter =
-            std::thread::spawn(move || own.wait_open().then(|| own.wait_until(&clock, u64::MAX)));
+        let waiter = std::thread::spawn(move || own.wait_open().then(|| until(&own, u64::MAX)));
         gate.open();
         gate.stop();
         let woke = waiter.join().unwrap().flatten();
         assert_eq!(woke, None);
-        assert_eq!(gate.wait_until(&clock, 0), None, "it stays so");
+        assert_eq!(until(&gate, 0), None, "it stays so");
     }
 
     #[test]

@@ -2,6 +2,7 @@ use crate::PoolError;
 use crate::pinned::start_pinned;
 use crate::queue::Queue;
 use crate::wait::{Clock, Gate};
+use crate::waiting::{Waiter, Waiting};
 use plimsoll_model::CpuSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -66,6 +67,22 @@ impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
     where
         J: Fn(&Start) + Send + Sync + 'static,
     {
+        Pool::start_waiting(cpus, (began, Waiting::Park), source, job)
+    }
+
+    /// As [`Pool::start`], with workers that wait for a start as if they did not know its time.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start_waiting<J>(
+        cpus: &CpuSet,
+        (began, waiting): (Instant, Waiting),
+        source: S,
+        job: J,
+    ) -> Result<Pool<S>, PoolError>
+    where
+        J: Fn(&Start) + Send + Sync + 'static,
+    {
         if cpus.is_empty() {
             return Err(PoolError::NoCpu);
         }
@@ -81,8 +98,9 @@ impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
         let clock = Clock::new(began);
         let shared = Arc::clone(&pool.shared);
         let bodies = cpus.iter().enumerate().map(|(index, cpu)| {
-            let worker = Worker {
+            let mut worker = Worker {
                 index,
+                waiter: Waiter::new(waiting),
                 clock,
                 shared: Arc::clone(&shared),
             };
@@ -137,11 +155,12 @@ impl<S: Iterator<Item = u64>> Drop for Pool<S> {
 struct Worker<S: Iterator<Item = u64>> {
     index: usize,
     clock: Clock,
+    waiter: Waiter,
     shared: Arc<Shared<S>>,
 }
 
 impl<S: Iterator<Item = u64>> Worker<S> {
-    fn run(&self, job: &impl Fn(&Start)) {
+    fn run(&mut self, job: &impl Fn(&Start)) {
         if self.shared.gate.wait_open() {
             while let Some(start) = self.next_start() {
                 job(&start);
@@ -152,7 +171,7 @@ impl<S: Iterator<Item = u64>> Worker<S> {
     /// Finishes the previous claim, claims the next start and waits for it.
     /// `None` if the source has ended or the pool was stopped; a start that was
     /// waited for then stays open.
-    fn next_start(&self) -> Option<Start> {
+    fn next_start(&mut self) -> Option<Start> {
         let claim = {
             let mut queue = self.shared.queue();
             queue.finish(self.index);
@@ -163,7 +182,7 @@ impl<S: Iterator<Item = u64>> Worker<S> {
         };
         let waited = self.clock.now_ns() < claim.intended_ns;
         let gate = &self.shared.gate;
-        let started_ns = gate.wait_until(&self.clock, claim.intended_ns)?;
+        let started_ns = gate.wait_until(&self.clock, claim.intended_ns, &mut self.waiter)?;
         Some(Start {
             worker: self.index,
             index: claim.index,

@@ -251,14 +251,27 @@ pub(crate) fn all_trials(valid: u32, invalid: u32) -> Cell {
 }
 
 pub(crate) fn shown(columns: &[Column], width: usize) -> Vec<&'static str> {
-    let (columns, _) = fit(columns.to_vec(), width);
-    columns.iter().map(|column| column.name).collect()
+    let (fitting, gap) = fit(columns.to_vec(), width);
+    let names = |columns: &[Column]| columns.iter().map(|column| column.name).collect();
+    match overflows(&fitting, gap, width) {
+        true => names(columns),
+        false => names(&fitting),
+    }
+}
+
+/// Whether not even the columns that are never left out fit beside each other.
+fn overflows(columns: &[Column], gap: usize, width: usize) -> bool {
+    columns.len() > 1 && needed(columns, gap) > width
 }
 
 /// The table, as wide as `width` at most where that can be had.
 pub(crate) fn render(columns: Vec<Column>, width: usize, paint: Paint) -> String {
-    let (columns, gap) = fit(columns, width);
+    let (fitting, gap) = fit(columns.clone(), width);
     let rows = columns.iter().map(|c| c.cells.len()).max().unwrap_or(0);
+    if overflows(&fitting, gap, width) {
+        return blocks(&columns, rows, width, paint);
+    }
+    let columns = fitting;
     let bold = |text: &str| (text.to_owned(), Ink::Bold);
     let mut out = line(&columns, gap, |column| bold(column.name), paint);
     out += &line(&columns, gap, |column| bold(column.unit), paint);
@@ -307,10 +320,29 @@ fn fit(mut columns: Vec<Column>, width: usize) -> (Vec<Column>, usize) {
     while needed(&columns, 2) > width {
         match columns.iter().map(|c| c.rank).max() {
             Some(highest) if highest > 0 => columns.retain(|c| c.rank < highest),
-            _ => break,
+            _ => return (columns, 1),
         }
     }
     (columns, 2)
+}
+
+/// A block for each row, with all columns.
+fn blocks(columns: &[Column], rows: usize, width: usize, paint: Paint) -> String {
+    let heads: Vec<Cell> = columns
+        .iter()
+        .map(|column| {
+            format!("{} {}", column.name, column.unit)
+                .trim()
+                .to_owned()
+                .into()
+        })
+        .collect();
+    let blank = || Cell::from(String::new());
+    let cell = |column: &Column, row| column.cells.get(row).cloned().unwrap_or_else(blank);
+    (0..rows)
+        .map(|row| columns.iter().map(|column| cell(column, row)).collect())
+        .map(|row: Vec<Cell>| block(&heads, &row, width, paint))
+        .collect()
 }
 
 /// A table whose heads are values, the first column aligned to the left; where
@@ -457,6 +489,21 @@ mod tests {
         assert_eq!(render(columns(), 0, Paint(false)), "first\n    u\n    1\n");
         // One blank apart rather than a column less.
         assert!(render(columns(), 18, Paint(false)).starts_with("first second third\n"));
+    }
+
+    #[test]
+    fn where_not_even_the_important_columns_fit_rows_stand_in_blocks() {
+        let columns = vec![
+            column("name", 0, &["adaptive:50us", "park"]),
+            column("p99", 0, &["12 (5 to 27)", "9"]),
+            column("more", 1, &["1", "2"]),
+        ];
+        assert_eq!(shown(&columns, 22), ["name", "p99", "more"]);
+        assert_eq!(
+            render(columns, 22, Paint(false)),
+            "adaptive:50us name u\n  p99 u   12 (5 to 27)\n  more u             1\n\
+             park name u\n  p99 u   9\n  more u  2\n"
+        );
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub(crate) fn plan() -> Plan {
         mean_block: Bytes(1 << 20),
         deviation_share: 0.25,
         request_cpu: CpuTime(Duration::from_millis(1)),
+        waiting: None,
     }));
     plan.arrivals = Arrivals::Poisson;
     plan.run.passes = 2;

@@ -2,10 +2,11 @@
 
 use super::pattern;
 use crate::args::value::{positive_duration, rate};
-use crate::args::{LoadArgs, url_or_record};
+use crate::args::{LoadArgs, URL_OR_RECORD, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::{Rate, RatePhase, parse_duration};
+use plimsoll_schedulers::WaitPolicy;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -16,18 +17,20 @@ Examples:
         100 requests a second for a minute, then a minute of nothing, six times
   plimsoll burst http://localhost:8080/ --service-pid 4711
         the same of a virtual machine, by the process of its monitor
+  plimsoll burst http://localhost:8080/ -- ./server --port 8080
+        a server that is started for the run, and ended after it
   plimsoll burst http://localhost:8080/ --pattern 10s@100,20s@0,5s@400,20s@0
         other bursts and breaks
   plimsoll burst http://localhost:8080/ --against http://localhost:8081/
         two servers in turns, on one axis";
 
 const PATTERN: &[&str] = &["rate", "burst", "pause", "pattern", "cycles", "quick"];
-const MEASUREMENT: &[&str] = &["step", "arrivals", "seed", "cpus"];
+const MEASUREMENT: &[&str] = &["waiting", "step", "arrivals", "seed", "cpus"];
 
 pub(super) const HELP: HelpPage = HelpPage {
     headings: &[
         ("Bursts and breaks", PATTERN),
-        ("Comparison", &["against", "against_pid"]),
+        ("Comparison", &["against", "against_pid", "against_cgroup"]),
         ("Measurement", MEASUREMENT),
     ],
     short: &[
@@ -35,6 +38,7 @@ pub(super) const HELP: HelpPage = HelpPage {
             "url",
             "http:// or https://; without, a hash service in this process",
         ),
+        ("command", "Starts the server, after `--`"),
         ("rate", "Requests per second in a burst"),
         ("burst", "How long a burst lasts"),
         ("pause", "How long a break lasts"),
@@ -50,6 +54,8 @@ pub(super) const HELP: HelpPage = HelpPage {
         "cycles",
         "quick",
         "against_pid",
+        "against_cgroup",
+        "waiting",
         "step",
         "arrivals",
         "seed",
@@ -100,13 +106,30 @@ pub struct BurstArgs {
     #[arg(long, value_name = "TIME", value_parser = step, allow_hyphen_values = true)]
     pub(super) step: Option<Duration>,
 
+    /// How the workers of the hash service wait for requests: park, spin, adaptive or another policy of rig wait (default: park).
+    #[arg(long, value_name = "POLICY", value_parser = waiting, conflicts_with_all = ["url", "against"])]
+    pub(super) waiting: Option<WaitPolicy>,
+
     /// Another server, or the same under another setting, measured in turns (A B B A).
     #[arg(long, value_name = "URL")]
     pub(super) against: Option<String>,
 
     /// The process of the other server, or of its VM (default: found by its listening socket).
-    #[arg(long, value_name = "PID", requires = "against")]
+    #[arg(
+        long,
+        value_name = "PID",
+        requires = "against",
+        conflicts_with = "against_cgroup"
+    )]
     pub(super) against_pid: Option<u32>,
+
+    /// The cgroup of the other server, as a path below the cgroup mount.
+    #[arg(long, value_name = "PATH", requires = "against")]
+    pub(super) against_cgroup: Option<String>,
+
+    /// The command that serves the URL, after `--`: started before the run, on the CPUs of --service-cpus if given, followed with all that it starts, and ended after the run. It must stay in the foreground.
+    #[arg(last = true, value_name = "CMD", requires = URL_OR_RECORD, conflicts_with_all = ["service_pid", "service_cgroup"])]
+    pub(super) command: Vec<String>,
 
     #[command(flatten)]
     pub(super) load: LoadArgs,
@@ -117,6 +140,19 @@ fn length(text: &str) -> Result<Duration, String> {
     parse_duration(text)
         .filter(|d| *d <= Duration::from_secs(3600))
         .ok_or_else(|| "give a time up to 1h with its unit, such as 10s".into())
+}
+
+fn waiting(text: &str) -> Result<WaitPolicy, String> {
+    let own = |policy: &WaitPolicy| !policy.is_peer();
+    let known: Vec<String> = WaitPolicy::all()
+        .iter()
+        .filter(|policy| own(policy))
+        .map(ToString::to_string)
+        .collect();
+    let named: Option<WaitPolicy> = text.parse().ok();
+    named
+        .filter(own)
+        .ok_or_else(|| format!("choose from {}", known.join(", ")))
 }
 
 fn step(text: &str) -> Result<Duration, String> {

@@ -2,13 +2,23 @@
 
 use super::findings::{BurstFindings, MeanLine, PhaseFinding, PhaseKind, TargetFinding};
 use super::plan::BurstPlan;
-use super::{Burst, charts};
+use super::{Burst, charts, spreadsheet};
 use crate::experiment::ReportOf;
 use plimsoll_report::{Column, Document, Ink, Role, Sentence, Table, estimate, estimate_us};
 
 pub(super) fn document<'a>(report: &'a ReportOf<'a, Burst>, lines: &'a [MeanLine]) -> Document<'a> {
     let (plan, found) = (report.plan, report.findings);
     let mut out = Document::of_run(report, 1, "targets");
+    fill(&mut out, plan, found, lines);
+    out
+}
+
+pub(super) fn fill(
+    out: &mut Document<'_>,
+    plan: &BurstPlan,
+    found: &BurstFindings,
+    lines: &[MeanLine],
+) {
     if let Some(chart) = charts::time_line(plan, lines) {
         out.chart(chart);
     }
@@ -16,12 +26,26 @@ pub(super) fn document<'a>(report: &'a ReportOf<'a, Burst>, lines: &'a [MeanLine
         Some(against) => vec![("A", &found.of), ("B", against)],
         None => vec![("", &found.of)],
     };
-    out.table(Table::of(phases(&targets)).on_page("phases"));
-    answers(&mut out, &targets, found);
+    let legend = &[
+        ("CPU", "CPU use of the service, in percent of one CPU"),
+        ("p50", "latency of the requests of a burst"),
+    ];
+    let table = Table::of(phases(&targets)).explained("Phases of a cycle", legend);
+    out.table(table.on_page("phases").wide());
+    out.spreadsheet(&spreadsheet::columns(found));
+    answers(out, &targets, found);
     let doubts = targets.iter().flat_map(|target| doubts(plan, target));
     out.say(Role::Doubt, doubts.map(|text| Ink::Yellow.says(text)));
     out.say(Role::Note, notes(found));
-    out
+}
+
+/// A sentence about a target, of two by its name.
+fn about(name: &str, text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next().filter(|_| name.is_empty()) {
+        Some(first) => first.to_uppercase().chain(letters).collect(),
+        None => format!("{name}: {text}"),
+    }
 }
 
 fn phases(targets: &[(&str, &TargetFinding)]) -> Vec<Column> {
@@ -52,31 +76,25 @@ fn phases(targets: &[(&str, &TargetFinding)]) -> Vec<Column> {
 
 fn answers(out: &mut Document<'_>, targets: &[(&str, &TargetFinding)], found: &BurstFindings) {
     for (nth, (name, target)) in targets.iter().enumerate() {
-        let prefix = match *name {
-            "" => String::new(),
-            name => format!("{name}: "),
-        };
         let head = match target.idle_burn_pct {
             Some(burn) if target.never_quiet > 0 && target.quiet_after_ms.is_none() => format!(
-                "{prefix}it never becomes quiet: {} % of a CPU at the end of breaks.",
+                "it never becomes quiet: {} % of a CPU at the end of breaks.",
                 estimate(Some(burn), 2)
             ),
-            Some(burn) => format!(
-                "{prefix}{} % of a CPU burned while idle.",
-                estimate(Some(burn), 2)
-            ),
-            None => format!("{prefix}inconclusive: no valid cycle."),
+            Some(burn) => format!("{} % of a CPU burned while idle.", estimate(Some(burn), 2)),
+            None => "inconclusive: no valid cycle.".to_owned(),
         };
         let ink = match target.idle_burn_pct {
             None => Ink::Red,
             Some(_) if target.quiet_after_ms.is_none() => Ink::Yellow,
             Some(_) => Ink::Green,
         };
+        let head = about(name, &head);
         match nth {
             0 => out.answer(ink, head),
             _ => out.say(Role::Answer, [ink.says(head)]),
         }
-        out.say(Role::Answer, rest(target, &prefix));
+        out.say(Role::Answer, rest(name, target));
     }
     if let Some(difference) = &found.difference {
         let text = format!(
@@ -89,34 +107,32 @@ fn answers(out: &mut Document<'_>, targets: &[(&str, &TargetFinding)], found: &B
     }
 }
 
-fn rest(target: &TargetFinding, prefix: &str) -> Vec<Sentence> {
+fn rest(name: &str, target: &TargetFinding) -> Vec<Sentence> {
     let mut texts = Vec::new();
     if target.quiet_after_ms.is_some() {
         let after = estimate(target.quiet_after_ms, 0);
-        texts.push(format!("{prefix}quiet {after} ms after the last answer."));
+        texts.push(format!("quiet {after} ms after the last answer."));
     }
     if target.burn_us_per_request.is_some() {
         let burn = estimate(target.burn_us_per_request, 0);
-        texts.push(format!(
-            "{prefix}{burn} us of CPU time per request in bursts."
-        ));
+        texts.push(format!("{burn} us of CPU time per request in bursts."));
     }
     if target.first_after_break_us.is_some() {
         texts.push(format!(
-            "{prefix}the first request after a break takes {}, in the steady state {}.",
+            "the first request after a break takes {}, in the steady state {}.",
             estimate_us(target.first_after_break_us),
             estimate_us(target.steady_us)
         ));
     }
     if target.fast_after_requests.is_some() {
         texts.push(format!(
-            "{prefix}fast again after {} slow requests.",
+            "fast again after {} slow requests.",
             estimate(target.fast_after_requests, 0)
         ));
     }
     texts
         .into_iter()
-        .map(|text| Ink::Plain.says(text))
+        .map(|text| Ink::Plain.says(about(name, &text)))
         .collect()
 }
 
@@ -124,47 +140,37 @@ fn rest(target: &TargetFinding, prefix: &str) -> Vec<Sentence> {
 const NOTHING_PCT: f64 = 0.001;
 
 fn doubts(plan: &BurstPlan, (name, target): &(&str, &TargetFinding)) -> Vec<String> {
-    let prefix = match *name {
-        "" => String::new(),
-        name => format!("{name}: "),
-    };
     let mut texts = Vec::new();
     if target.never_quiet > 0 && target.quiet_after_ms.is_some() {
         texts.push(format!(
-            "{prefix}not quiet by the end of {} of {} breaks, which are left out.",
+            "not quiet by the end of {} of {} breaks, which are left out.",
             target.never_quiet, target.breaks
         ));
     }
     if target.not_fast > 0 {
         texts.push(format!(
-            "{prefix}not as fast as in the steady state within the requests followed, after {} of {} breaks.",
+            "not as fast as in the steady state within the requests followed, after {} of {} breaks.",
             target.not_fast, target.breaks
         ));
     }
     if target.failed > 0 {
-        texts.push(format!("{prefix}{} requests failed.", target.failed));
+        texts.push(format!("{} requests failed.", target.failed));
     }
     if target.cycles < 3 {
-        texts.push(format!(
-            "{prefix}fewer than 3 valid cycles: means have no interval."
-        ));
+        texts.push("fewer than 3 valid cycles: means have no interval.".to_owned());
     } else if target.breaks < 6 {
-        texts.push(format!(
-            "{prefix}fewer than 6 breaks: the first request after one has no interval."
-        ));
+        texts.push("fewer than 6 breaks: the first request after one has no interval.".to_owned());
     }
     let bursts = target.phases.iter().filter(|p| p.phase == PhaseKind::Burst);
     let used = bursts.filter_map(|p| p.cpu_pct).map(|e| e.value);
     let used: Vec<f64> = used.collect();
     if !used.is_empty() && used.iter().all(|pct| *pct < NOTHING_PCT) {
-        texts.push(format!(
-            "{prefix}it used no CPU time in bursts: is it the process that answers?"
-        ));
+        texts.push("it used no CPU time in bursts: is it the process that answers?".to_owned());
     }
     if plan.pattern.iter().all(|p| !p.is_break()) {
-        texts.push(format!("{prefix}the pattern has no break."));
+        texts.push("the pattern has no break.".to_owned());
     }
-    texts
+    texts.iter().map(|text| about(name, text)).collect()
 }
 
 fn notes(found: &BurstFindings) -> Vec<Sentence> {

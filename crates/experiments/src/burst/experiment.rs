@@ -6,6 +6,7 @@ use super::outcome::{BurstOutcome, BurstSetting, BurstTrial};
 use super::plan::{BurstPlan, BurstPlanner};
 use super::prepare::BurstSite;
 use super::runner::BurstRunner;
+use super::server::written;
 use super::{pattern, prepare, study};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use crate::given_again;
@@ -101,8 +102,14 @@ impl Experiment for Burst {
         flags
     }
 
+    fn commands(plan: &BurstPlan) -> Vec<String> {
+        let command = &plan.command;
+        let named = (!command.is_empty()).then(|| format!("the server {}", written(command)));
+        named.into_iter().collect()
+    }
+
     fn requirements(plan: &BurstPlan, site: &BurstSite, machine: &Machine) -> Vec<Requirement> {
-        let first = site.0.first();
+        let first = site.sites.first();
         first.map_or_else(Vec::new, |site| {
             site.requirements(&machine.root, &plan.load.run.cpus)
         })

@@ -15,9 +15,13 @@ mod plan;
 mod prepare;
 mod runner;
 mod sampler;
+mod server;
+mod spreadsheet;
 mod study;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod text_tests;
 
 pub use args::BurstArgs;
 pub use experiment::Burst;

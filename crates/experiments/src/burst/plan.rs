@@ -16,6 +16,9 @@ pub struct BurstPlan {
     pub load: Plan,
     /// That of the target it is compared with; null for none.
     pub against: Option<Plan>,
+    /// The command that serves the target, started by the run; empty if it is not.
+    #[serde(default)]
+    pub command: Vec<String>,
     /// A cycle of bursts and breaks.
     pub pattern: Vec<RatePhase>,
     /// Requests before each cycle, which open connections; not measured.

@@ -3,12 +3,13 @@
 use super::args::BurstArgs;
 use super::pattern;
 use super::plan::BurstPlan;
+use super::server::{Server, Wanted, written};
 use crate::defaults::ms;
 use crate::experiment::{Machine, Prepared};
 use crate::given_again::{self, GivenAgain};
 use plimsoll_engine::{RunError, Site, stopped};
 use plimsoll_host::Root;
-use plimsoll_model::{Plan, Rate, RatePhase, ServiceAt, WarmUp, Workload};
+use plimsoll_model::{CpuSet, Plan, Rate, RatePhase, ServiceAt, WarmUp, Workload};
 use std::time::Duration;
 
 /// From the end of a trial's warm-up to the first phase: the window opens in between.
@@ -20,7 +21,40 @@ const HEAD_MOST: Duration = ms(5000);
 
 /// Where each target runs.
 #[derive(Debug)]
-pub struct BurstSite(pub(super) Vec<Site>);
+pub struct BurstSite {
+    pub(super) sites: Vec<Site>,
+    /// The first target, if this run has started it: held until the run is over.
+    _server: Option<Server>,
+}
+
+impl BurstSite {
+    /// Starts the first target if it is a command, and looks up all.
+    fn of(
+        workloads: &[Workload],
+        (command, cpus): (&[String], Option<&CpuSet>),
+        machine: &Machine,
+    ) -> Result<BurstSite, RunError> {
+        let server = match workloads.first() {
+            Some(Workload::Http(http)) if !command.is_empty() => {
+                let wanted = Wanted {
+                    command,
+                    http,
+                    cpus,
+                };
+                Some(Server::start(&wanted, machine)?)
+            }
+            _ => None,
+        };
+        let mut targets = workloads.to_vec();
+        if let (Some(server), Some(first)) = (&server, targets.first_mut()) {
+            *first = server.target(first);
+        }
+        Ok(BurstSite {
+            sites: sites(&targets, &machine.root)?,
+            _server: server,
+        })
+    }
+}
 
 pub(super) fn plan(
     args: &BurstArgs,
@@ -37,16 +71,21 @@ pub(super) fn plan(
     for pid in pids.into_iter().flatten() {
         running(root, pid)?;
     }
-    let mut workloads = vec![args.load.workload(args.url.as_deref(), root)?];
+    let mut first = args.load.workload(args.url.as_deref(), root)?;
+    if let Workload::Hash(hash) = &mut first {
+        hash.waiting = args.waiting.as_ref().map(ToString::to_string);
+    }
+    let mut workloads = vec![first];
     if let Some(url) = &args.against {
         let mut other = args.load.workload(Some(url), root)?;
         if let Workload::Http(http) = &mut other {
-            http.service = args.against_pid.map_or(ServiceAt::Find, ServiceAt::Pid);
+            http.service = other_at(args);
         }
         workloads.push(other);
     }
-    let sites = sites(&workloads, root)?;
-    let mut loads = workloads.into_iter().zip(&sites);
+    let started = (&args.command[..], args.load.server.service_cpus.as_ref());
+    let site = BurstSite::of(&workloads, started, machine)?;
+    let mut loads = workloads.into_iter().zip(&site.sites);
     let mut load_of = || {
         let (workload, site) = loads.next()?;
         Some(load(args, workload, site, &phases, root))
@@ -54,13 +93,14 @@ pub(super) fn plan(
     let load = load_of().ok_or_else(|| RunError::Stuck("no target".to_owned()))?;
     let plan = BurstPlan {
         against: load_of(),
+        command: args.command.clone(),
         warm_up_phase: warm_up(&phases),
         head: head(&phases),
         load,
         pattern: phases,
         step,
     };
-    Ok(Prepared::new(plan, BurstSite(sites)))
+    Ok(Prepared::new(plan, site))
 }
 
 pub(super) fn again(
@@ -94,8 +134,29 @@ pub(super) fn again(
             running(&machine.root, pid)?;
         }
     }
-    let site = BurstSite(sites(&workloads, &machine.root)?);
+    if !args.command.is_empty() && args.command != plan.command {
+        return Err(RunError::Usage(match plan.command.is_empty() {
+            true => {
+                "the run was recorded without a command; leave it out to resume, or start a new run"
+                    .to_owned()
+            }
+            false => format!(
+                "the run was recorded with another command, {}; leave the command out to resume it, or start a new run",
+                written(&plan.command)
+            ),
+        }));
+    }
+    let cpus = Some(&plan.load.run.cpus.service).filter(|cpus| !cpus.is_empty());
+    let site = BurstSite::of(&workloads, (&plan.command, cpus), machine)?;
     Ok(Prepared { plan, site, notes })
+}
+
+fn other_at(args: &BurstArgs) -> ServiceAt {
+    match (args.against_pid, &args.against_cgroup) {
+        (Some(pid), _) => ServiceAt::Pid(pid),
+        (None, Some(path)) => ServiceAt::Cgroup(path.clone()),
+        (None, None) => ServiceAt::Find,
+    }
 }
 
 /// A process that exists and is not paused.

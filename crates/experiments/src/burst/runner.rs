@@ -23,10 +23,10 @@ impl<'a> BurstRunner<'a> {
         machine: &Machine,
     ) -> Result<BurstRunner<'a>, RunError> {
         let root = &machine.root;
-        let meters: Vec<ServiceMeter> = site.0.iter().map(|site| site.meter(root)).collect();
+        let meters: Vec<ServiceMeter> = site.sites.iter().map(|site| site.meter(root)).collect();
         let phases = Arc::new(plan.phases());
         let mut loads = Vec::new();
-        for ((_, load), site) in plan.loads().zip(&site.0) {
+        for ((_, load), site) in plan.loads().zip(&site.sites) {
             let lines = TimeLines {
                 meters: meters.clone(),
                 step: plan.step,

@@ -62,7 +62,7 @@ fn phase(length: Duration, rps: f64) -> RatePhase {
     RatePhase { length, rate }
 }
 
-fn plan(passes: u32, burst_s: u32, break_s: u32, rps: f64, targets: usize) -> BurstPlan {
+pub(super) fn plan(passes: u32, burst_s: u32, break_s: u32, rps: f64, targets: usize) -> BurstPlan {
     let http = HttpService::get("http://a/", 1, 1000 * MS);
     let mut load = Plan::blank(Workload::Http(http));
     load.run.passes = passes;
@@ -77,6 +77,7 @@ fn plan(passes: u32, burst_s: u32, break_s: u32, rps: f64, targets: usize) -> Bu
             phase(break_s * 1000 * MS, 0.0),
         ],
         warm_up_phase: phase(600 * MS, rps),
+        command: Vec::new(),
         head: Some(phase(1000 * MS, rps)),
         step: 50 * MS,
     }

@@ -37,6 +37,7 @@ const PLAN: &[&str] = &[
     "policies",
     "patterns",
     "gaps",
+    "idle",
     "budget",
     "burn",
 ];
@@ -50,7 +51,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ),
         (
             "Waiting",
-            &["policies", "patterns", "gaps", "budget", "burn"],
+            &["policies", "patterns", "gaps", "idle", "budget", "burn"],
         ),
         ("Files", &["save_graph", "trace"]),
     ],
@@ -78,22 +79,17 @@ pub struct RigArgs {
     #[arg(value_name = "PART", value_enum)]
     pub(super) parts: Vec<Part>,
 
-    /// Schedulers under test, in one run: plimsoll, rayon, tokio, threads, central-queue, the path of a plug-in, or all (of these names).
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_delimiter = ',',
-        default_value = DEFAULT_SCHEDULER
-    )]
-    pub(super) scheduler: Vec<String>,
+    /// Schedulers under test, in one run: plimsoll, rayon, tokio, threads, central-queue, the path of a plug-in, or all (of these names) (default: plimsoll).
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(super) scheduler: Option<Vec<String>>,
 
     /// The graph of break and steady: a shape by name, rules, or a file in DOT (default: load-bursts; for steady tries).
     #[arg(long, value_name = "NAME|RULES|FILE.dot")]
     pub(super) graph: Option<String>,
 
-    /// What a job does.
-    #[arg(long, value_name = "KERNEL", default_value = "compute")]
-    pub(super) kernel: String,
+    /// What a job does (default: compute).
+    #[arg(long, value_name = "KERNEL")]
+    pub(super) kernel: Option<String>,
 
     /// Lengths of the jobs; break and steady take the longest (default: peak 20us to 8ms, grain 0 to 100us, break 500us).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = grain, allow_hyphen_values = true)]
@@ -126,8 +122,44 @@ pub struct RigArgs {
     pub(super) run: RunArgs,
 }
 
-/// The scheduler of a run that names none.
-const DEFAULT_SCHEDULER: &str = "plimsoll";
+/// A flag that changes nothing of these parts: it was meant for another run.
+pub(super) fn without_effect(args: &RigArgs, parts: &[Part]) -> Option<String> {
+    if !parts.contains(&Part::Wait) {
+        let flag = args.wait.first()?;
+        return Some(format!(
+            "{flag} is for wait; add wait to the parts, or leave it out"
+        ));
+    }
+    if parts != [Part::Wait] {
+        return None;
+    }
+    let traces = args.trace.is_some();
+    let given = [
+        ("--scheduler", args.scheduler.is_some() && !traces),
+        ("--kernel", args.kernel.is_some() && !traces),
+        ("--grain", args.grain.is_some() && !traces),
+        (
+            "--graph",
+            args.graph.is_some() && !traces && args.save_graph.is_none(),
+        ),
+    ];
+    let (flag, _) = given.into_iter().find(|(_, is_idle)| *is_idle)?;
+    let instead = match flag {
+        "--scheduler" => {
+            "name what waits with --policies, such as plimsoll's spin, or rayon and tokio"
+        }
+        _ => "its jobs are empty; leave it out, or add another part",
+    };
+    Some(format!("{flag} changes nothing of wait: {instead}"))
+}
+
+/// For tests: flags as they are written.
+#[cfg(test)]
+pub(super) fn of(flags: &[&str]) -> Result<RigArgs, clap::Error> {
+    use clap::{Command, FromArgMatches};
+    let command = RigArgs::augment_args(Command::new("rig").no_binary_name(true));
+    RigArgs::from_arg_matches(&command.try_get_matches_from(flags)?)
+}
 
 /// The length of a job; 0 for an empty one.
 fn grain(text: &str) -> Result<Duration, String> {

@@ -28,6 +28,8 @@ pub(super) fn document<'a>(report: &'a ReportOf<'a, Rig>, series: &'a Series) ->
     out.spreadsheet(&spreadsheet::columns(found));
     answers(&mut out, found);
     out.say(Role::Doubt, doubts(plan, found));
+    let undecided = waiting::undecided(&found.waiting);
+    out.say(Role::Doubt, undecided.map(|text| Ink::Yellow.says(text)));
     out.say(Role::Note, notes(found));
     if let Some(wait) = &plan.wait {
         let texts = waiting::notes(wait, &found.waiting).into_iter();

@@ -3,7 +3,7 @@
 use super::outcome::{Part, RigOutcome, RigSetting, RigTrial};
 use super::plan::RigPlan;
 use super::search::SearchPlanner;
-use super::waiting::WaitPlan;
+use super::waiting::{GapPattern, WaitPlan};
 use plimsoll_engine::order::derive;
 use plimsoll_engine::visits::{graduated, progress};
 use plimsoll_engine::{Next, Planner, Progress};
@@ -48,7 +48,7 @@ fn settings(
 fn lengthened(spec: TrialSpec<RigSetting>) -> TrialSpec<RigSetting> {
     let window = match spec.setting {
         RigSetting::Steady { .. } | RigSetting::Idle { .. } => spec.window * 10,
-        RigSetting::Wait { mean_gap, .. } => WaitPlan::window(spec.window, mean_gap),
+        RigSetting::Wait { gaps, mean_gap, .. } => WaitPlan::window(spec.window, gaps, mean_gap),
         _ => spec.window,
     };
     TrialSpec { window, ..spec }
@@ -131,6 +131,11 @@ impl Planner for RigPlanner<'_> {
             }
             RigSetting::Steady { scheduler } => format!("{scheduler}: steady load"),
             RigSetting::Idle { scheduler } => format!("{scheduler}: idle"),
+            RigSetting::Wait {
+                policy,
+                gaps: GapPattern::Idle,
+                mean_gap,
+            } => format!("{policy}: idle for {}", human_duration(*mean_gap)),
             RigSetting::Wait {
                 policy,
                 gaps,

@@ -1,6 +1,6 @@
 //! From flags to a plan, and whether it can be carried out.
 
-use super::args::RigArgs;
+use super::args::{RigArgs, without_effect};
 use super::files::{RigSite, graph, libraries};
 use super::graphs::Planned;
 use super::outcome::Part;
@@ -31,6 +31,9 @@ pub(super) fn plan(args: &RigArgs, machine: &Machine) -> Result<RigPlan, RunErro
     }
     parts.sort_unstable();
     parts.dedup();
+    if let Some(why) = without_effect(args, &parts) {
+        return Err(RunError::Usage(why));
+    }
     let (passes, window, search_budget) = match args.quick {
         true => (3, 500 * MS, Duration::from_secs(20)),
         false => (4, 1000 * MS, Duration::from_secs(25)),
@@ -49,12 +52,13 @@ pub(super) fn plan(args: &RigArgs, machine: &Machine) -> Result<RigPlan, RunErro
         return Err(RunError::Usage(why.to_owned()));
     }
     let asked = args.graph.as_deref();
-    let schedulers = schedulers(&args.scheduler);
+    let plain = || vec!["plimsoll".to_owned()];
+    let schedulers = schedulers(&args.scheduler.clone().unwrap_or_else(plain));
     Ok(RigPlan {
         parts,
         library_sha1: libraries(&schedulers)?,
         schedulers,
-        kernel: args.kernel.clone(),
+        kernel: args.kernel.clone().unwrap_or_else(|| "compute".to_owned()),
         peak_grains: grains.peak,
         grains: grains.grain,
         dependencies: vec![0, 3],

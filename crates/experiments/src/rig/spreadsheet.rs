@@ -10,6 +10,7 @@ use super::findings::{
     SteadyFinding,
 };
 use super::outcome::{Direction, Part};
+use super::waiting::{GapPattern, WaitingFinding};
 use plimsoll_model::Estimate;
 use plimsoll_report::Column;
 
@@ -21,6 +22,8 @@ struct At<'f> {
     grain_us: Option<f64>,
     dependencies: Option<u32>,
     direction: Option<Direction>,
+    /// Of waiting: how gaps are spread, and their mean.
+    gaps: Option<(GapPattern, f64)>,
     trials: Option<usize>,
 }
 
@@ -38,6 +41,7 @@ impl<'f> At<'f> {
             grain_us: None,
             dependencies: None,
             direction: None,
+            gaps: None,
             trials: Some(trials),
         }
     }
@@ -63,6 +67,7 @@ pub(super) fn columns(found: &RigFindings) -> Vec<Column> {
     rows.extend(found.steady.iter().flat_map(of_steady));
     rows.extend(found.idle.iter().flat_map(of_idle));
     rows.extend(found.accounting.iter().flat_map(of_account));
+    rows.extend(found.waiting.iter().flat_map(of_waiting));
     let words =
         |name, of: &dyn Fn(&Row<'_>) -> String| Column::new(name, "", 0, rows.iter().map(of));
     let direction = |row: &Row<'_>| match row.at.direction {
@@ -76,6 +81,8 @@ pub(super) fn columns(found: &RigFindings) -> Vec<Column> {
         words("grain_us", &|row| known(row.at.grain_us)),
         words("dependencies", &|row| known(row.at.dependencies)),
         words("direction", &direction),
+        words("gaps", &|row| known(row.at.gaps.map(|(gaps, _)| gaps))),
+        words("mean_gap_us", &|row| known(row.at.gaps.map(|(_, us)| us))),
         words("figure", &|row| row.figure.to_owned()),
         Column::estimates_of("value", "", (0, 3), rows.iter().map(|row| Some(row.value))),
         words("trials", &|row| known(row.at.trials)),
@@ -161,6 +168,21 @@ fn of_idle(row: &IdleFinding) -> Vec<Row<'_>> {
     at.rows([("cpu_ratio", row.cpu_ratio)])
 }
 
+fn of_waiting(row: &WaitingFinding) -> Vec<Row<'_>> {
+    let at = At {
+        gaps: Some((row.gaps, row.mean_gap_us)),
+        ..At::of(Part::Wait, &row.policy, row.trials)
+    };
+    at.rows([
+        ("latency_p50_us", row.latency_us.p50),
+        ("latency_p99_us", row.latency_us.p99),
+        ("latency_p999_us", row.latency_us.p999),
+        ("burn_pct", row.burn_pct),
+        ("parked_pct", row.parked_pct),
+        ("competitive_ratio", row.competitive_ratio),
+    ])
+}
+
 fn of_account(row: &AccountFinding) -> Vec<Row<'_>> {
     let at = At {
         trials: None,
@@ -181,6 +203,7 @@ fn of_account(row: &AccountFinding) -> Vec<Row<'_>> {
 mod tests {
     use super::*;
     use crate::rig::findings::{EfficiencyPoint, MetgStatus};
+    use crate::rig::waiting::WaitingLatency;
     use plimsoll_report::{Document, Format, Look, render};
 
     #[test]
@@ -206,6 +229,23 @@ mod tests {
                 cpu_ratio: Some(Estimate::alone(0.001)),
                 trials: 2,
             }],
+            waiting: vec![WaitingFinding {
+                policy: "park".to_owned(),
+                gaps: GapPattern::Bursty,
+                mean_gap_us: 5_000.0,
+                latency_us: WaitingLatency {
+                    p99: Some(Estimate::within(120.0, 104.0, 138.0)),
+                    ..WaitingLatency::default()
+                },
+                burn_pct: Some(Estimate::alone(0.42)),
+                parked_pct: None,
+                competitive_ratio: None,
+                on_front: true,
+                dominated_by: Vec::new(),
+                lower_within_noise: Vec::new(),
+                wakeups: 1_140,
+                trials: 3,
+            }],
             ..RigFindings::default()
         };
         let mut document = Document::default();
@@ -220,10 +260,12 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "part,scheduler,grain_us,dependencies,direction,figure,value,value_low,value_high,trials",
-                "grain,\"a,b\",,3,,metg50_us,0.5,0.25,1,4",
-                "grain,\"a,b\",0.05,3,,efficiency_ratio,0.25,,,4",
-                "steady,\"a,b\",,,,cpu_ratio,0.001,,,2",
+                "part,scheduler,grain_us,dependencies,direction,gaps,mean_gap_us,figure,value,value_low,value_high,trials",
+                "grain,\"a,b\",,3,,,,metg50_us,0.5,0.25,1,4",
+                "grain,\"a,b\",0.05,3,,,,efficiency_ratio,0.25,,,4",
+                "steady,\"a,b\",,,,,,cpu_ratio,0.001,,,2",
+                "wait,park,,,,bursty,5000,latency_p99_us,120,104,138,3",
+                "wait,park,,,,bursty,5000,burn_pct,0.42,,,3",
             ]
         );
     }

@@ -16,8 +16,10 @@ pub(super) fn add(out: &mut Document<'_>, found: &RigFindings) {
     add("breaking-table", breaking(&found.breaking), BREAKING);
     add("steady", steady(&found.steady, &found.idle), STEADY);
     add("accounts", accounts(&found.accounting), ACCOUNTS);
-    add("waiting-table", waiting::table(&found.waiting), WAITING);
     add("rules", rules(&found.graphs), RULES);
+    let (heading, legend) = WAITING;
+    let table = Table::of(waiting::table(&found.waiting)).explained(heading, legend);
+    out.table(table.on_page("waiting-table").wide());
 }
 
 /// A heading, and what columns stand for.

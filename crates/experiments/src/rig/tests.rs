@@ -425,3 +425,33 @@ fn a_job_is_late_after_its_own_deadline() {
     assert_eq!(ends([90, 9999, 250]), (0, -10));
     assert_eq!(ends([150, 9999, 301]), (2, 50));
 }
+
+#[test]
+fn flags_without_effect_are_refused() {
+    use crate::rig::args::{of, without_effect};
+    let told = |flags: &[&str]| {
+        let args = of(flags).unwrap();
+        without_effect(&args, &args.parts)
+    };
+    for (flags, flag) in [
+        (&["wait", "--scheduler", "rayon"][..], "--scheduler"),
+        (&["wait", "--graph", "tries"], "--graph"),
+        (&["wait", "--grain", "5us"], "--grain"),
+        (&["wait", "--kernel", "compute"], "--kernel"),
+        (&["peak", "--policies", "spin"], "--policies"),
+        (&["peak", "--idle", "10s"], "--idle"),
+        (&["peak", "--burn", "5%"], "--burn"),
+    ] {
+        let why = told(flags).unwrap_or_default();
+        assert!(why.starts_with(flag), "{flags:?}: {why}");
+    }
+    for flags in [
+        &["wait", "--policies", "spin", "--idle", "10s"][..],
+        &["wait", "peak", "--scheduler", "rayon"],
+        &["wait", "--save-graph", "a.dot", "--graph", "tries"],
+        &["wait", "--trace", "a.json", "--scheduler", "rayon"],
+        &["peak", "--scheduler", "rayon"],
+    ] {
+        assert_eq!(told(flags), None, "{flags:?}");
+    }
+}

@@ -29,6 +29,7 @@ pub(crate) fn hash() -> Workload {
         mean_block: Bytes(1 << 20),
         deviation_share: 0.25,
         request_cpu: CpuTime(Duration::from_millis(1)),
+        waiting: None,
     })
 }
 

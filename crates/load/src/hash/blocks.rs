@@ -132,6 +132,7 @@ mod tests {
             mean_block: Bytes(mean),
             deviation_share,
             request_cpu: CpuTime::ZERO,
+            waiting: None,
         };
         Blocks::new(&service, seed)
     }

@@ -59,6 +59,7 @@ fn one_thread(nth: u64, data: &Data, counts: &File, stop: &AtomicBool) -> io::Re
         mean_block: BLOCK,
         deviation_share: super::DEVIATION_SHARE,
         request_cpu: CpuTime(Duration::ZERO),
+        waiting: None,
     };
     let blocks = Blocks::new(&service, nth).map_err(|e| io::Error::other(e.to_string()))?;
     let mut bytes: u64 = 0;

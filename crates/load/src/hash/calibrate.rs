@@ -67,6 +67,7 @@ fn service(request_cpu: CpuTime, ns_per_byte: f64) -> HashService {
         mean_block: Bytes((bytes.round() as u64).max(1)),
         deviation_share: DEVIATION_SHARE,
         request_cpu,
+        waiting: None,
     }
 }
 

@@ -14,8 +14,8 @@
 //! - Requests that no worker has started count as in flight in [`Tick`]: the
 //!   queue belongs to the service.
 //!
-//! Workers sleep while they wait. Spinning would hide the wake-up latency
-//! (about 35 us) but would use CPU time at low load, which a sweep measures.
+//! Workers sleep while they wait, or wait by the policy that is named. Spinning would hide the
+//! wake-up latency (about 35 us) but would use CPU time at low load, which a sweep measures.
 
 mod blocks;
 pub mod burn;
@@ -29,7 +29,7 @@ use crate::tally::{Session, Tally};
 use crate::{Load, LoadError, Offer, Running};
 use blocks::{Blocks, Data};
 use plimsoll_model::{CpuSet, HashService};
-use plimsoll_pool::{Pool, PoolError, Start};
+use plimsoll_pool::{Pool, PoolError, Start, Waiting};
 use running::HashRunning;
 use std::sync::Arc;
 
@@ -39,6 +39,7 @@ use crate::Tick;
 #[derive(Debug)]
 pub struct HashLoad {
     service: HashService,
+    waiting: Waiting,
     cpus: CpuSet,
     data: Data,
 }
@@ -47,15 +48,18 @@ impl HashLoad {
     /// Prepares the service on `cpus`.
     ///
     /// # Errors
-    /// [`LoadError::Mistake`] if `service` describes invalid blocks or there is
-    /// no CPU.
+    /// [`LoadError::Mistake`] if `service` describes invalid blocks or names no waiting policy, or
+    /// there is no CPU.
     pub fn new(service: &HashService, cpus: &CpuSet) -> Result<HashLoad, LoadError> {
         Blocks::new(service, 0)?;
         if cpus.is_empty() {
             return Err(PoolError::NoCpu.into());
         }
+        let named = service.waiting.as_deref().map(str::parse::<Waiting>);
+        let waiting = named.unwrap_or(Ok(Waiting::Park));
         Ok(HashLoad {
             service: service.clone(),
+            waiting: waiting.map_err(|error| LoadError::Mistake(error.to_string()))?,
             cpus: cpus.clone(),
             data: Data::prepare(),
         })
@@ -66,6 +70,7 @@ impl HashLoad {
     pub fn on(&self, cpus: CpuSet) -> HashLoad {
         HashLoad {
             service: self.service.clone(),
+            waiting: self.waiting,
             cpus,
             data: self.data.clone(),
         }
@@ -92,7 +97,7 @@ impl Load for HashLoad {
             tally.done(start.intended_ns, tally.session().now_ns());
         };
         let began = session.began();
-        let pool = Pool::start(&self.cpus, began, schedule, serve)?;
+        let pool = Pool::start_waiting(&self.cpus, (began, self.waiting), schedule, serve)?;
         Ok(Box::new(HashRunning {
             session,
             tallies,

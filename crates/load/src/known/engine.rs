@@ -35,6 +35,8 @@ pub(super) struct Engine {
     wait_mode: WaitMode,
     poller: Poller,
     began: Instant,
+    /// When there was last something to do.
+    idle_since: Duration,
     slots: Vec<Slot>,
     vacant: Vec<usize>,
     /// Connections by the time of their next step, earliest first; then by
@@ -75,6 +77,7 @@ impl Engine {
             wait_mode,
             poller,
             began: Instant::now(),
+            idle_since: Duration::ZERO,
             slots: Vec::new(),
             vacant: Vec::new(),
             due: BinaryHeap::new(),
@@ -88,24 +91,45 @@ impl Engine {
     pub(super) fn run(mut self) {
         let mut ready = Vec::with_capacity(BATCH);
         while !self.stop.load(Ordering::Acquire) {
-            let (now, until) = (self.began.elapsed(), self.until());
+            let now = self.began.elapsed();
+            let until = self.until(now);
             if self.poller.wait(ns(now), until, &mut ready).is_err() {
                 // Without epoll nothing can be served.
                 return;
+            }
+            let is_event = !ready.is_empty() || !self.due.is_empty();
+            if is_event {
+                self.gap_ends();
             }
             for ready in ready.drain(..) {
                 self.on_ready(ready);
             }
             self.run_due();
+            if is_event {
+                self.idle_since = self.began.elapsed();
+            }
         }
     }
 
-    fn until(&self) -> Until {
+    /// Polling learns from how long there was nothing to do.
+    fn gap_ends(&mut self) {
+        let gap = self.began.elapsed().saturating_sub(self.idle_since);
+        if let WaitMode::Learnt(limit) = &mut self.wait_mode {
+            limit.observe(gap);
+        }
+    }
+
+    fn until(&self, now: Duration) -> Until {
         let due = self.due.peek().map(|Reverse((due, ..))| *due);
-        match (self.wait_mode, due) {
+        match (&self.wait_mode, due) {
             (WaitMode::Poll, _) => Until::Now,
+            (WaitMode::Learnt(limit), None)
+                if now.saturating_sub(self.idle_since) < limit.limit() =>
+            {
+                Until::Now
+            }
             (_, None) => Until::At(u64::MAX),
-            (WaitMode::Sleep, Some(due)) => Until::At(ns(due)),
+            (WaitMode::Sleep | WaitMode::Learnt(_), Some(due)) => Until::At(ns(due)),
             (WaitMode::SleepThenPoll, Some(due)) => Until::At(ns(due.saturating_sub(POLL_BEFORE))),
         }
     }

@@ -31,6 +31,7 @@ use crate::http::poller::Waker;
 use crate::thread_id;
 use engine::Engine;
 use plimsoll_model::CpuId;
+use plimsoll_pool::SpinLimit;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -76,9 +77,11 @@ pub enum Behaviour {
 }
 
 /// How a server waits until an answer is due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 enum WaitMode {
     Sleep,
+    /// Poll for a learnt time after the last event, then sleep.
+    Learnt(SpinLimit),
     /// Sleep, then poll from shortly before.
     SleepThenPoll,
     Poll,
@@ -97,28 +100,40 @@ pub struct KnownServer {
 impl KnownServer {
     /// Starts a server on a free port of 127.0.0.1.
     pub fn start(behaviour: Behaviour) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, None, WaitMode::SleepThenPoll)
+        KnownServer::start_on(behaviour, (0, None), WaitMode::SleepThenPoll)
+    }
+
+    /// Starts a server on this port of 127.0.0.1 that sleeps until a request comes; with a
+    /// `price`, it first polls for a time that it learns from the gaps between requests
+    /// ([`SpinLimit`]).
+    pub fn start_at(
+        behaviour: Behaviour,
+        port: u16,
+        price: Option<Duration>,
+    ) -> io::Result<KnownServer> {
+        let learnt = price.map(|price| WaitMode::Learnt(SpinLimit::new(price)));
+        KnownServer::start_on(behaviour, (port, None), learnt.unwrap_or(WaitMode::Sleep))
     }
 
     /// Starts a server pinned to one CPU that sleeps until an answer is due. It
     /// uses CPU time only for reading and writing; its answers are late by the
     /// wake-up latency, 20 to 50 us in a virtual machine.
     pub fn start_pinned(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, Some(cpu), WaitMode::Sleep)
+        KnownServer::start_on(behaviour, (0, Some(cpu)), WaitMode::Sleep)
     }
 
     /// Starts a server that polls on its own CPU: its delays are accurate to
     /// some microseconds.
     pub fn start_polling(behaviour: Behaviour, cpu: CpuId) -> io::Result<KnownServer> {
-        KnownServer::start_on(behaviour, Some(cpu), WaitMode::Poll)
+        KnownServer::start_on(behaviour, (0, Some(cpu)), WaitMode::Poll)
     }
 
     fn start_on(
         behaviour: Behaviour,
-        cpu: Option<CpuId>,
+        (port, cpu): (u16, Option<CpuId>),
         wait_mode: WaitMode,
     ) -> io::Result<KnownServer> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let addr = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));

@@ -436,3 +436,15 @@ fn rate_limiter_refuses_the_excess() {
     assert!(work.completed > 0 && work.errors.status > 0, "{work:?}");
     assert_eq!(work.errors.total(), work.errors.status);
 }
+
+#[test]
+fn a_server_answers_however_it_waits() {
+    for price in [None, Some(2 * MS)] {
+        let behaviour = Behaviour::Answer {
+            after: Duration::ZERO,
+        };
+        let server = KnownServer::start_at(behaviour, 0, price).unwrap();
+        let work = drive(&service(&format!("http://{}/", server.addr())), 200.0);
+        assert_eq!((work.errors, work.unfinished), (Errors::default(), 0));
+    }
+}

@@ -1,10 +1,11 @@
 //! `plimsoll burst` for real, in cycles so short that their figures mean nothing: what is asserted is
 //! what noise cannot change.
 
-use crate::common::{Folder, LOUD, has, trials_in, unwrapped, wait};
+use crate::common::{Folder, LOUD, has, send, trials_in, unwrapped, wait};
 use plimsoll_load::known::{Behaviour, KnownServer};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -160,4 +161,102 @@ fn what_cannot_be_measured_is_refused_in_a_sentence() {
     }
     paused.kill().unwrap();
     paused.wait().unwrap();
+}
+
+/// Not a test of its own: the server that [`command`] starts.
+#[test]
+fn serves_until_it_is_ended() {
+    let Some(port) = std::env::var(PORT).ok().and_then(|port| port.parse().ok()) else {
+        return;
+    };
+    let behaviour = Behaviour::Answer {
+        after: Duration::ZERO,
+    };
+    let _server = KnownServer::start_at(behaviour, port, None).unwrap();
+    std::thread::sleep(Duration::from_secs(600));
+}
+
+const PORT: &str = "PLIMSOLL_TEST_SERVES_AT";
+
+/// A free port, and the command of a server there.
+fn command() -> (u16, String) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let tests = std::env::current_exe().unwrap();
+    let tests = tests.to_str().unwrap();
+    let test = "--exact burst::serves_until_it_is_ended";
+    (port, format!("env {PORT}={port} {tests} {test}"))
+}
+
+#[test]
+fn a_command_is_started_followed_and_ended() {
+    let (port, command) = command();
+    let folder = Folder::new();
+    let url = format!("http://127.0.0.1:{port}/");
+    // A shell in between: the process that answers is a child of it.
+    let shell = format!("sh -c '{command}; exit 3'");
+    let run = format!("{} {url} -- {shell}", cycles(2, "--format json"));
+    let found = folder.run(run).json();
+    assert_eq!(found["findings"]["cycles"], 2);
+    assert!(found["findings"]["idle_burn_pct"]["value"].is_number());
+    let cpu = &found["findings"]["phases"][0]["cpu_pct"]["value"];
+    assert!(cpu.as_f64().unwrap() > 0.0, "{found}");
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "it runs");
+    assert_eq!(folder.journals(), 0);
+}
+
+#[test]
+fn a_run_that_is_resumed_starts_its_command_again() {
+    let (port, command) = command();
+    let folder = Folder::new();
+    let url = format!("http://127.0.0.1:{port}/");
+    let mut child = folder.spawn(format!("{} {url} -- {command}", cycles(50, "")));
+    let record = folder.path("run.plimsoll");
+    wait("two trials", || trials_in(&record) >= 2);
+    send(&child, &[Signal::INT]);
+    child.wait().unwrap();
+    let (before, port_is_free) = (trials_in(&record), || {
+        TcpStream::connect(("127.0.0.1", port)).is_err()
+    });
+    assert!(port_is_free());
+    let other = folder.run("burst --resume run.plimsoll -- sleep 9");
+    other.says(2, &["another command"]);
+    let mut child = folder.spawn("burst --resume run.plimsoll");
+    wait("another trial", || trials_in(&record) > before);
+    send(&child, &[Signal::INT]);
+    child.wait().unwrap();
+    assert!(port_is_free());
+}
+
+#[test]
+fn a_command_that_serves_nothing_is_refused_in_a_sentence() {
+    let server = server();
+    let taken = format!("http://{}/", server.addr());
+    let (port, command) = command();
+    let free = format!("http://127.0.0.1:{port}/");
+    for (args, says) in [
+        (
+            format!("{taken} -- {command}"),
+            "answers before the command is started",
+        ),
+        (format!("{free} -- true"), "ended (exit status: 0) before"),
+        (format!("{free} -- /nowhere/server"), "/nowhere/server"),
+        (format!("-- {command}"), "required"),
+        (
+            format!("{free} --service-pid 1 -- {command}"),
+            "cannot be used with",
+        ),
+        (
+            format!("{taken} --against {taken} --against-cgroup /none/such"),
+            "/none/such",
+        ),
+        (format!("{free} --against-cgroup /a"), "--against"),
+    ] {
+        let folder = Folder::new();
+        let ended = folder.run(format!("burst -o run.plimsoll {args}"));
+        let text = unwrapped(&ended.stderr);
+        assert!(text.contains(says), "{args}: {text}");
+        assert_eq!(ended.code, Some(2), "{args}: {text}");
+        assert!(!folder.path("run.plimsoll").exists(), "{args}");
+    }
 }

@@ -17,13 +17,17 @@ const HINDSIGHTS: f64 = 2.25;
 /// Costs this close are the same, and the longer limit is taken, which wakes faster.
 const SAME_COST: f64 = 1.03;
 
+/// Of gaps, as few ends by spinning buy nothing.
+const IN_VAIN: f64 = 0.03;
+
 /// The spin limit of [`Waiting::Adaptive`](super::Waiting::Adaptive).
 ///
 /// It is ski rental: spinning is the rent, and parking costs a *price*, once a gap. A gap costs what
 /// was spun, and the price too if it was longer than the limit. Whoever knew each gap before
 /// (*hindsight*) would pay the lesser of gap and price. Of 11 limits from 0 to 3 prices, the one is
 /// taken that would have cost least for recent gaps, so it grows where gaps are spun through and shrinks where
-/// spinning is in vain. Before the first gap the limit is the price.
+/// spinning is in vain. Of limits whose costs are the same within 3 %, that is the longest, but 0 if
+/// that would have ended at most 3 % of the gaps: such spinning makes no quantile up to p97 better. Before the first gap the limit is the price.
 ///
 /// **Bound.** The cost of any number of gaps is at most 2.25 times that of hindsight and 4 prices.
 /// The *debt* is the cost so far less 2.25 times that of hindsight. While it is above 0, the limit is
@@ -38,6 +42,8 @@ pub struct SpinLimit {
     limit_ns: f64,
     /// What each limit would have cost, older gaps less.
     costs_ns: [f64; LIMITS],
+    /// How many gaps each limit would have slept through, older gaps less.
+    parked: [f64; LIMITS],
     debt_ns: f64,
 }
 
@@ -49,6 +55,7 @@ impl SpinLimit {
             price_ns,
             limit_ns: price_ns,
             costs_ns: [0.0; LIMITS],
+            parked: [0.0; LIMITS],
             debt_ns: 0.0,
         }
     }
@@ -66,8 +73,10 @@ impl SpinLimit {
             self.debt_ns + self.cost_ns(self.limit_ns, gap_ns) - HINDSIGHTS * hindsight_ns;
         self.debt_ns = debt_ns.max(-f64::from(LONGEST + 1) * self.price_ns);
         for at in 0..LIMITS {
-            let cost_ns = self.cost_ns(self.candidate_ns(at), gap_ns);
-            self.costs_ns[at] += cost_ns - FORGETS * self.costs_ns[at];
+            let limit_ns = self.candidate_ns(at);
+            let parks = if gap_ns > limit_ns { 1.0 } else { 0.0 };
+            self.costs_ns[at] += self.cost_ns(limit_ns, gap_ns) - FORGETS * self.costs_ns[at];
+            self.parked[at] += parks - FORGETS * self.parked[at];
         }
         self.limit_ns = match self.debt_ns > 0.0 {
             true => self.price_ns,
@@ -94,7 +103,14 @@ impl SpinLimit {
     fn cheapest_ns(&self) -> f64 {
         let least_ns = self.costs_ns.iter().copied().fold(f64::INFINITY, f64::min);
         let is_cheap = |at: &usize| self.costs_ns[*at] <= SAME_COST * least_ns;
-        let at = (0..LIMITS).find(is_cheap);
-        at.map_or(self.price_ns, |at| self.candidate_ns(at))
+        let Some(longest) = (0..LIMITS).find(is_cheap) else {
+            return self.price_ns;
+        };
+        let none = LIMITS - 1;
+        let is_in_vain = self.parked[longest] >= (1.0 - IN_VAIN) * self.parked[none];
+        match is_in_vain && is_cheap(&none) {
+            true => 0.0,
+            false => self.candidate_ns(longest),
+        }
     }
 }

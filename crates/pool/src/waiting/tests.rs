@@ -223,3 +223,29 @@ fn policies_are_read_as_they_are_written() {
         assert_eq!(refused.to_string(), error);
     }
 }
+
+#[test]
+fn spinning_in_vain_is_not_kept_up() {
+    // (gaps, the highest burn); the last three were not looked at when the rule was made.
+    let cases: [(Gaps, f64); 6] = [
+        (|_, _| 5 * MS, 0.0005),
+        (|_, _| 20 * MS, 0.0002),
+        (|rng, _| exponential_ns(rng, 20 * MS), 0.001),
+        (|rng, _| (7e6 * (0.8 + 0.4 * unit(rng))) as u64, 0.0005),
+        (|rng, _| exponential_ns(rng, 12 * MS), 0.002),
+        // One gap of 25 is short: those are worth some spinning.
+        (
+            |rng, at| match at % 25 {
+                0 => 30 * US,
+                _ => exponential_ns(rng, 15 * MS),
+            },
+            0.011,
+        ),
+    ];
+    for (case, (gaps, highest)) in cases.into_iter().enumerate() {
+        for seed in 0..50 {
+            let burn = of_seed(seed, 2_000, gaps).burn();
+            assert!(burn <= highest, "case {case}, seed {seed}: {burn}");
+        }
+    }
+}

@@ -72,6 +72,7 @@ fn old_plan<P: Serialize>(version: u32, plan: &P) -> String {
         mean_block: Bytes(1),
         deviation_share: 0.0,
         request_cpu: CpuTime::default(),
+        waiting: None,
     });
     let mut old = serde_json::to_value(Plan::blank(workload)).unwrap();
     let old = old.as_object_mut().unwrap();

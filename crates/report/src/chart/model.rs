@@ -294,7 +294,7 @@ pub enum MarkKind {
     OtherLoad,
     /// The limit of a goal, named beside its line.
     Goal,
-    /// What others are compared with.
+    /// What others are compared with, or where a part begins, which is named beside its line.
     Guide,
     Zero,
     /// All between the ends of its range, named at the lower end.

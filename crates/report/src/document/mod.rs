@@ -128,6 +128,7 @@ pub struct Table {
     /// fit.
     pub(crate) legend: Vec<(&'static str, String)>,
     pub(crate) below: Vec<Sentence>,
+    pub(crate) is_wide: bool,
 }
 
 pub(crate) enum Rows {
@@ -146,7 +147,31 @@ impl Table {
             rows: Rows::Columns(columns),
             legend: Vec::new(),
             below: Vec::new(),
+            is_wide: false,
         }
+    }
+
+    /// Of many columns: across the page, and a narrow terminal names those that it leaves out.
+    pub fn wide(self) -> Table {
+        Table {
+            is_wide: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn left_out(&self, shown: &[&str]) -> Option<Sentence> {
+        let Rows::Columns(columns) = &self.rows else {
+            return None;
+        };
+        let names = columns.iter().map(Column::name);
+        let names: Vec<&str> = names.filter(|name| !shown.contains(name)).collect();
+        (self.is_wide && !names.is_empty()).then(|| {
+            let text = format!(
+                "Left out for want of width: {}. The page and --format csv have all columns.",
+                names.join(", ")
+            );
+            Ink::Dim.says(text)
+        })
     }
 
     pub(crate) fn legend(&self, shown: &[&str]) -> Option<Sentence> {

@@ -175,6 +175,7 @@ fn table_section(id: &'static str, table: &Table) -> El {
         .collect();
     let below = (!below.is_empty()).then(|| el("div").class("sentences").with_all(below));
     section(id)
+        .class_if("wide", table.is_wide)
         .with(table.heading.as_ref().map(|h| el("h2").with(typeset(h))))
         .with(table.hint.map(hint_line))
         .with(el("div").class("scroll").with(rows))

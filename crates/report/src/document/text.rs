@@ -90,7 +90,9 @@ impl Lines {
         match &table.rows {
             Rows::Columns(columns) => {
                 self.text += &render(columns.clone(), width, self.paint);
-                self.paragraph(table.legend(&shown(columns, width)));
+                let shown = shown(columns, width);
+                self.paragraph(table.left_out(&shown));
+                self.paragraph(table.legend(&shown));
             }
             Rows::Grid(rows) => self.text += &grid(rows, width, self.paint),
         }

@@ -52,6 +52,7 @@ fn hash_service(block: u64) -> Workload {
         mean_block: Bytes(block),
         deviation_share: 0.25,
         request_cpu: CpuTime(Duration::from_millis(1)),
+        waiting: None,
     })
 }
 

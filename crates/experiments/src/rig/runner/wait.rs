@@ -23,6 +23,9 @@ use std::time::{Duration, Instant};
 /// How long before a call the clock is polled.
 const LEAD: Duration = Duration::from_micros(100);
 
+/// How long a stop may stay unseen.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
 /// The part of the window before it in which workers learn.
 const WARM_UP: u32 = 10;
 
@@ -69,6 +72,10 @@ impl Wait<'_> {
         let arrivals = Arc::new(Arrivals::new(plan.price));
         let mut slip = Histogram::new();
         let warm_up = self.window / WARM_UP;
+        let last = match self.gaps {
+            GapPattern::Idle => warm_up,
+            _ => warm_up + self.window,
+        };
         let began = Instant::now();
         let mut before = None;
         let mut calls: u64 = 0;
@@ -80,7 +87,7 @@ impl Wait<'_> {
                 slip.clear();
                 calls = 0;
             }
-            if at >= warm_up + self.window {
+            if at >= last {
                 break;
             }
             wait_until(began + at, link);
@@ -134,9 +141,13 @@ fn settled(
 
 fn wait_until(at: Instant, link: &mut Link) {
     link.goes_on();
-    let left = at.saturating_duration_since(Instant::now());
-    if left > LEAD {
-        std::thread::sleep(left - LEAD);
+    loop {
+        let left = at.saturating_duration_since(Instant::now());
+        if left <= LEAD {
+            break;
+        }
+        std::thread::sleep((left - LEAD).min(LONGEST_SLEEP));
+        link.goes_on();
     }
     while Instant::now() < at {
         std::hint::spin_loop();

@@ -23,6 +23,10 @@ pub(crate) struct WaitArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = positive_duration, allow_hyphen_values = true)]
     pub(in super::super) gaps: Option<Vec<Duration>>,
 
+    /// Also how much each policy burns while nothing comes for so long, 1s to 60s (default: not measured).
+    #[arg(long, value_name = "TIME", value_parser = idle, allow_hyphen_values = true)]
+    pub(in super::super) idle: Option<Duration>,
+
     /// The latency that the recommended policy keeps, such as p99<20us (default: any).
     #[arg(long, value_name = "GOAL", value_parser = budget)]
     pub(in super::super) budget: Option<Goal>,
@@ -51,6 +55,13 @@ fn budget(text: &str) -> Result<Goal, String> {
     }
 }
 
+fn idle(text: &str) -> Result<Duration, String> {
+    positive_duration(text)
+        .ok()
+        .filter(|time| (Duration::from_secs(1)..=Duration::from_secs(60)).contains(time))
+        .ok_or_else(|| "give a time from 1s to 60s, such as 10s".to_owned())
+}
+
 fn burn(text: &str) -> Result<f64, String> {
     let pct = text.strip_suffix('%').and_then(|n| n.trim().parse().ok());
     pct.filter(|pct: &f64| *pct > 0.0 && *pct <= 1e6)
@@ -61,6 +72,20 @@ fn burn(text: &str) -> Result<f64, String> {
 const LONGEST_GAP: Duration = Duration::from_secs(1);
 
 impl WaitArgs {
+    /// The first flag that is given.
+    pub(in super::super) fn first(&self) -> Option<&'static str> {
+        let given = [
+            ("--policies", self.policies.is_some()),
+            ("--patterns", self.patterns.is_some()),
+            ("--gaps", self.gaps.is_some()),
+            ("--idle", self.idle.is_some()),
+            ("--budget", self.budget.is_some()),
+            ("--burn", self.burn.is_some()),
+        ];
+        let first = given.into_iter().find(|(_, is_given)| *is_given);
+        first.map(|(flag, _)| flag)
+    }
+
     /// # Errors
     /// A gap that is too long.
     pub(in super::super) fn plan(&self, quick: bool) -> Result<WaitPlan, RunError> {
@@ -95,6 +120,7 @@ impl WaitArgs {
             policies,
             patterns,
             mean_gaps,
+            idle: self.idle,
             price: WAKE_UP_PRICE,
             budget: self.budget,
             most_burn_pct: self.burn,

@@ -7,7 +7,7 @@ mod study;
 #[cfg(test)]
 mod tests;
 
-pub(super) use show::{answer, chart, notes, table};
+pub(super) use show::{answer, chart, notes, table, undecided};
 pub(super) use study::findings;
 
 use super::outcome::{RigOutcome, RigSetting};
@@ -41,6 +41,9 @@ pub enum GapPattern {
     Poisson,
     /// Bursts of 10, a tenth of the mean apart, and a break after each that keeps the mean.
     Bursty,
+    /// None: after wake-ups 1 ms apart, which teach policies to spin, nothing comes for the mean.
+    #[value(skip)]
+    Idle,
 }
 
 impl GapPattern {
@@ -60,6 +63,7 @@ impl GapPattern {
                     mean_ns * (BURST as f64 - (BURST - 1) as f64 / BURST as f64)
                 }
                 GapPattern::Bursty => mean_ns / BURST as f64,
+                GapPattern::Idle => BEFORE_IDLE_NS,
             };
             at_ns as u64
         })
@@ -68,12 +72,16 @@ impl GapPattern {
 
 const BURST: u64 = 10;
 
+/// Between the wake-ups before idleness.
+const BEFORE_IDLE_NS: f64 = 1e6;
+
 impl fmt::Display for GapPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             GapPattern::Fixed => "fixed",
             GapPattern::Poisson => "poisson",
             GapPattern::Bursty => "bursty",
+            GapPattern::Idle => "idle",
         })
     }
 }
@@ -88,6 +96,9 @@ pub struct WaitPlan {
     /// From one wake-up to the next on average, ascending.
     #[serde(rename = "mean_gaps_ns", with = "plimsoll_model::NsList")]
     pub mean_gaps: Vec<Duration>,
+    /// How long nothing comes, for the burn of idle workers; null if that is not measured.
+    #[serde(default, rename = "idle_ns", with = "plimsoll_model::OptionNs")]
+    pub idle: Option<Duration>,
     /// What a wake-up by the kernel is taken to be worth in spinning, for the competitive ratio.
     #[serde(rename = "price_ns", with = "plimsoll_model::Ns")]
     pub price: Duration,
@@ -100,7 +111,10 @@ pub struct WaitPlan {
 /// How a trial of waiting measures.
 impl WaitPlan {
     /// A p99.9 takes 2,995 wake-ups, and a p99 takes 299; Poisson arrivals may be fewer than planned.
-    pub(super) fn window(window: Duration, mean_gap: Duration) -> Duration {
+    pub(super) fn window(window: Duration, gaps: GapPattern, mean_gap: Duration) -> Duration {
+        if gaps == GapPattern::Idle {
+            return mean_gap;
+        }
         let tail = mean_gap * 3_300;
         let least = match tail <= Duration::from_secs(4) {
             true => tail,
@@ -112,13 +126,15 @@ impl WaitPlan {
     pub(super) fn settings(&self) -> Vec<RigSetting> {
         let mut all = Vec::new();
         for policy in &self.policies {
+            let setting = |gaps, mean_gap| RigSetting::Wait {
+                policy: policy.clone(),
+                gaps,
+                mean_gap,
+            };
             for gaps in &self.patterns {
-                all.extend(self.mean_gaps.iter().map(|mean_gap| RigSetting::Wait {
-                    policy: policy.clone(),
-                    gaps: *gaps,
-                    mean_gap: *mean_gap,
-                }));
+                all.extend(self.mean_gaps.iter().map(|mean| setting(*gaps, *mean)));
             }
+            all.extend(self.idle.map(|idle| setting(GapPattern::Idle, idle)));
         }
         all
     }
@@ -151,7 +167,7 @@ pub struct WaitingFinding {
     pub policy: String,
     /// How the times between wake-ups are spread.
     pub gaps: GapPattern,
-    /// From one wake-up to the next, on average.
+    /// From one wake-up to the next, on average; for `idle`, how long nothing came.
     pub mean_gap_us: f64,
     /// From the call that wakes to the first instruction of the job.
     pub latency_us: WaitingLatency,
@@ -166,6 +182,8 @@ pub struct WaitingFinding {
     pub on_front: bool,
     /// Policies with a lower p99 and a lower burn, by intervals that do not overlap.
     pub dominated_by: Vec<String>,
+    /// Undecided: policies with a lower p99 and a lower burn by values, of which intervals overlap.
+    pub lower_within_noise: Vec<String>,
     /// In valid trials.
     pub wakeups: u64,
     /// Valid trials.

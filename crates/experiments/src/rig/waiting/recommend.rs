@@ -4,7 +4,7 @@
 //! its burns. A policy that burns more has to be seen to be better, by intervals.
 
 use super::study::Row;
-use super::{WaitPlan, WaitingBecause, WaitingFinding, WaitingRecommendation};
+use super::{GapPattern, WaitPlan, WaitingBecause, WaitingFinding, WaitingRecommendation};
 use plimsoll_model::{Estimate, Goal, LatencyLimit, human_duration};
 use plimsoll_schedulers::WaitPolicy;
 use plimsoll_study::wake::Figure;
@@ -24,7 +24,10 @@ struct Overall<'r> {
 
 impl<'r> Overall<'r> {
     fn of(policy: &'r str, rows: &'r [Row]) -> Option<Overall<'r>> {
-        let own: Vec<&Row> = rows.iter().filter(|r| r.finding.policy == policy).collect();
+        // Idleness has no latency, and no part in the mean of burns.
+        let is_own =
+            |row: &&Row| row.finding.policy == policy && row.finding.gaps != GapPattern::Idle;
+        let own: Vec<&Row> = rows.iter().filter(is_own).collect();
         let all = |of: fn(&Row) -> Option<&Figure>| -> Option<Figure> {
             let each: Option<Vec<&Figure>> = own.iter().map(|row| of(row)).collect();
             Figure::from(&each?, |values| {

@@ -2,9 +2,10 @@
 
 use super::study::waiting_rows;
 use super::{GapPattern, WaitPlan, WaitingBecause, WaitingFinding, WaitingRecommendation};
-use plimsoll_model::{Estimate, human_duration};
+use plimsoll_model::{Estimate, for_count, human_duration};
 use plimsoll_report::chart::{Axis, Chart, Datum, Line, Panel, Scale, Series, Shape, Tone, Unit};
 use plimsoll_report::{Column, Ink, time_us};
+use plimsoll_schedulers::WaitPolicy;
 
 pub(in super::super) fn table(rows: &[WaitingFinding]) -> Vec<Column> {
     let times = |name, rank, of: fn(&WaitingFinding) -> Option<Estimate>| {
@@ -17,7 +18,7 @@ pub(in super::super) fn table(rows: &[WaitingFinding]) -> Vec<Column> {
     vec![
         Column::words("policy", "", 0, rows, |r| r.policy.clone()),
         Column::words("gaps", "", 0, rows, |r| r.gaps.to_string()),
-        Column::words("mean", "us", 0, rows, |r| r.mean_gap_us.to_string()),
+        Column::words("mean", "", 0, rows, |r| time_us(r.mean_gap_us)),
         times("p50", 3, |r| r.latency_us.p50),
         times("p99", 0, |r| r.latency_us.p99),
         times("p99.9", 4, |r| r.latency_us.p999),
@@ -130,18 +131,15 @@ pub(in super::super) fn notes(plan: &WaitPlan, found: &[WaitingFinding]) -> Vec<
         ),
         "tpause and umwait are not available: they need unsafe code.".to_owned(),
     ];
+    if let Some(idle) = plan.idle {
+        texts.push(format!(
+            "Idle: nothing came for {}, after wake-ups 1 ms apart. It has no part in the recommendation.",
+            human_duration(idle)
+        ));
+    }
     let dominated = found.iter().filter(|row| !row.dominated_by.is_empty());
-    let each: Vec<String> = dominated
-        .map(|row| {
-            format!(
-                "{} at {} gaps of {} (by {})",
-                row.policy,
-                row.gaps,
-                time_us(row.mean_gap_us),
-                row.dominated_by.join(", ")
-            )
-        })
-        .collect();
+    let by = |row| format!("{} (by {})", at(row), row.dominated_by.join(", "));
+    let each: Vec<String> = dominated.map(by).collect();
     if !each.is_empty() {
         texts.push(format!(
             "Slower and dearer than another, by intervals that do not overlap: {}.",
@@ -149,4 +147,31 @@ pub(in super::super) fn notes(plan: &WaitPlan, found: &[WaitingFinding]) -> Vec<
         ));
     }
     texts
+}
+
+fn at(row: &WaitingFinding) -> String {
+    let mean = time_us(row.mean_gap_us);
+    format!("{} at {} gaps of {mean}", row.policy, row.gaps)
+}
+
+/// Peers that may be better than a policy of Plimsoll's own: values say so, intervals do not.
+pub(in super::super) fn undecided(found: &[WaitingFinding]) -> Option<String> {
+    let is_peer = |name: &String| name.parse::<WaitPolicy>().is_ok_and(|p| p.is_peer());
+    let each: Vec<String> = found
+        .iter()
+        .filter(|row| !is_peer(&row.policy))
+        .filter_map(|row| {
+            let lower = row.lower_within_noise.iter();
+            let peers: Vec<&str> = lower.filter(|n| is_peer(n)).map(String::as_str).collect();
+            let verb = for_count(peers.len(), "is", "are");
+            let names = peers.join(" and ");
+            (!peers.is_empty()).then(|| format!("{names} {verb} lower in both than {}", at(row)))
+        })
+        .collect();
+    (!each.is_empty()).then(|| {
+        format!(
+            "Undecided: {}, within the noise (p99 and burn).",
+            each.join("; ")
+        )
+    })
 }

@@ -49,14 +49,18 @@ fn rows(plan: &RigPlan, wait: &WaitPlan, trials: &[RigTrial]) -> Vec<Row> {
     for row in &mut rows {
         let own = &mut row.finding;
         let alike = || waiting_rows(&known, (own.gaps, own.mean_gap_us));
-        let dominated: Vec<String> = alike()
-            .filter(|other| is_below(other, own, separate))
-            .map(|other| other.policy.clone())
+        let lower: Vec<&WaitingFinding> = alike()
+            .filter(|other| is_below(other, own, |a, b| Some(a.value < b.value)))
             .collect();
+        let on_front = lower.is_empty();
+        let (seen, noise): (Vec<_>, Vec<_>) = lower
+            .into_iter()
+            .filter(|other| has_intervals(other) && has_intervals(own))
+            .partition(|other| is_below(other, own, separate));
+        let names = |rows: Vec<&WaitingFinding>| rows.iter().map(|r| r.policy.clone()).collect();
         let has_figures = own.latency_us.p99.is_some() && own.burn_pct.is_some();
-        own.on_front = has_figures
-            && !alike().any(|other| is_below(other, own, |a, b| Some(a.value < b.value)));
-        own.dominated_by = dominated;
+        own.on_front = has_figures && on_front;
+        (own.dominated_by, own.lower_within_noise) = (names(seen), names(noise));
     }
     rows
 }
@@ -70,6 +74,12 @@ fn is_below(
     let of = |row: &WaitingFinding| Some((row.latency_us.p99?, row.burn_pct?));
     let both = of(first).zip(of(second));
     both.is_some_and(|(a, b)| lower(a.0, b.0) == Some(true) && lower(a.1, b.1) == Some(true))
+}
+
+fn has_intervals(row: &WaitingFinding) -> bool {
+    let both = [row.latency_us.p99, row.burn_pct];
+    both.iter()
+        .all(|e| e.is_some_and(|e| e.interval().is_some()))
 }
 
 fn separate(first: Estimate, second: Estimate) -> Option<bool> {
@@ -92,7 +102,12 @@ fn row(
         .iter()
         .map(|trial| Some(&(*trial)?.work.latency))
         .collect();
-    let quantile = |q| Figure::quantile_us(&latencies, q, draws).map(|f| f.positive_estimate());
+    // In idleness there are no wake-ups to speak of.
+    let wakes = gaps != GapPattern::Idle;
+    let quantile = |q| {
+        let figure = Figure::quantile_us(&latencies, q, draws).filter(|_| wakes);
+        figure.map(|figure| figure.positive_estimate())
+    };
     let mean = |of: &dyn Fn(&WaitFigures) -> Option<f64>| {
         let each = passes.iter().map(|trial| of(&figures(&(*trial)?.outcome)?));
         Figure::mean(&each.collect::<Vec<_>>(), draws)
@@ -111,10 +126,12 @@ fn row(
         },
         burn_pct: positive(burn.clone()),
         parked_pct: mean(&|f| share(100.0 * f.parked? as f64, f.wakeups as f64))
+            .filter(|_| wakes)
             .map(|figure| figure.estimate()),
-        competitive_ratio: positive(mean(&|f| competitive_ratio(f, wait.price))),
+        competitive_ratio: positive(mean(&|f| competitive_ratio(f, wait.price)).filter(|_| wakes)),
         on_front: false,
         dominated_by: Vec::new(),
+        lower_within_noise: Vec::new(),
         wakeups: valid().map(|t| t.work.latency.count()).sum(),
         trials: valid().count(),
     };

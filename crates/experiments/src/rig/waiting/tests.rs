@@ -31,6 +31,7 @@ fn wait_plan(edit: impl FnOnce(&mut WaitPlan)) -> RigPlan {
             .to_vec(),
         patterns: vec![GapPattern::Poisson, GapPattern::Fixed],
         mean_gaps: vec![1_000 * US],
+        idle: None,
         price: 2_500 * US,
         budget: None,
         most_burn_pct: None,
@@ -171,8 +172,96 @@ fn patterns_keep_their_mean_and_follow_their_seed() {
 
 #[test]
 fn windows_are_long_enough_for_their_quantiles() {
-    let of = |us: u32| WaitPlan::window(Duration::from_millis(500), US * us);
+    let of = |us: u32| WaitPlan::window(Duration::from_millis(500), GapPattern::Poisson, US * us);
     assert_eq!(of(50), Duration::from_millis(500));
     assert_eq!(of(1_000), Duration::from_millis(3_300));
     assert_eq!(of(5_000), Duration::from_millis(1_900));
+}
+
+#[test]
+fn idleness_has_a_burn_and_no_part_in_the_recommendation() {
+    let plan = wait_plan(|p| p.idle = Some(Duration::from_secs(10)));
+    let (rows, with) = findings(&plan, &trials(&plan, usual, 0.01));
+    let idle: Vec<&WaitingFinding> = rows.iter().filter(|r| r.gaps == GapPattern::Idle).collect();
+    assert_eq!((idle.len(), idle[0].mean_gap_us), (4, 1e7));
+    assert!(idle[2].burn_pct.unwrap().holds(2.0), "{:?}", idle[2]);
+    assert_eq!(idle[2].latency_us, WaitingLatency::default());
+    assert_eq!(with.unwrap(), found(|_| {}, 0.01).1);
+    let specs = trials(&plan, usual, 0.0);
+    let is_idle = |t: &&RigTrial| of_setting(&t.spec.setting).unwrap().1 == GapPattern::Idle;
+    assert!(
+        specs
+            .iter()
+            .filter(is_idle)
+            .all(|t| t.spec.window.as_secs() == 10)
+    );
+}
+
+#[test]
+fn a_peer_that_is_lower_in_both_within_the_noise_is_undecided() {
+    let known: Known = |policy| match policy {
+        "rayon" => (5.1, 19.8),
+        other => usual(other),
+    };
+    let told = |noise| {
+        let plan = wait_plan(|p| {
+            p.policies.retain(|name| name != "spin");
+            p.patterns = vec![GapPattern::Bursty];
+        });
+        let (rows, _) = findings(&plan, &trials(&plan, known, noise));
+        let own = rows
+            .iter()
+            .find(|r| r.policy == "adaptive")
+            .unwrap()
+            .clone();
+        (own.dominated_by, own.lower_within_noise, undecided(&rows))
+    };
+    let (dominated, within, text) = told(0.1);
+    assert_eq!(
+        (dominated.len(), &within[..]),
+        (0, &["rayon".to_owned()][..])
+    );
+    assert_eq!(
+        text.as_deref(),
+        Some(
+            "Undecided: rayon is lower in both than adaptive at bursty gaps of 1ms, within the noise (p99 and burn)."
+        )
+    );
+    let (dominated, within, text) = told(0.0001);
+    assert_eq!((dominated.len(), within.len(), text), (1, 0, None));
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal_and_no_column_vanishes_unsaid() {
+    let all = ["spin", "spin-then-park:20.5us", "yield-then-park", "tokio"];
+    let known: Known = |policy| (1e3 + policy.len() as f64, 99.0);
+    let plan = wait_plan(|p| {
+        p.policies = all.map(String::from).to_vec();
+        p.idle = Some(Duration::from_secs(10));
+    });
+    let (rows, recommended) = findings(&plan, &trials(&plan, known, 0.2));
+    let found = crate::rig::findings::RigFindings {
+        waiting: rows,
+        waiting_recommended: recommended,
+        ..Default::default()
+    };
+    for width in [60, 80, 200] {
+        let mut document = plimsoll_report::Document::default();
+        crate::rig::tables::add(&mut document, &found);
+        let look = plimsoll_report::Look {
+            width,
+            colour: false,
+            charts: None,
+        };
+        let text = plimsoll_report::render(&document, plimsoll_report::Format::Text, look);
+        let text = text.unwrap();
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}\n{text}");
+        }
+        let (_, left_out) = text.split_once("Left out").unwrap_or_default();
+        assert_eq!(left_out.is_empty(), width != 80, "{text}");
+        for column in ["p50", "p99.9", "slept", "ratio", "trials"] {
+            assert!(text.contains(column), "{column}: {text}");
+        }
+    }
 }

@@ -182,7 +182,17 @@ fn named<'a>(top: f64, cell: &Cell<'a>) -> Vec<Named<'a>> {
         }),
         At::Y(_) => None,
     });
-    let all = rings.chain(points).chain(knees);
+    let guides = panel.marks.iter().filter(|m| m.kind == MarkKind::Guide);
+    let guides = guides.filter_map(|mark| match mark.at {
+        At::X(at) => Some(Named {
+            at: (cell.x(at), top + 14.0),
+            name: &mark.name,
+            class: class(mark.tone).to_owned(),
+            reach: 0.0,
+        }),
+        At::Y(_) => None,
+    });
+    let all = rings.chain(points).chain(knees).chain(guides);
     let mut all: Vec<Named<'a>> = all.filter(|named| !named.name.is_empty()).collect();
     all.sort_by_key(|named| named.class != class(Tone::Best));
     all

@@ -213,6 +213,7 @@ pub(super) fn nothing_valid() -> Sample {
         mean_block: Bytes(16 << 10),
         deviation_share: 0.3,
         request_cpu: CpuTime(Duration::from_micros(50)),
+        waiting: None,
     }));
     sample.provenance = Provenance::default();
     sample.requirements.clear();

@@ -195,6 +195,7 @@ fn plan(missing: &MissingArm) -> YieldPlan {
         mean_block: Bytes(1 << 20),
         deviation_share: 0.25,
         request_cpu: CpuTime(Duration::from_millis(1)),
+        waiting: None,
     }));
     load.run.window = Duration::from_secs(5);
     load.run.passes = 8;

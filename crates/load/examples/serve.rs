@@ -1,0 +1,26 @@
+//! The server of known behaviour on a port, as a program of its own: it sleeps while there is nothing to do,
+//! or first polls for a time that it learns. For `plimsoll burst`:
+//!
+//!     plimsoll burst http://127.0.0.1:8099/ -- target/release/examples/serve 8099 adaptive
+
+use plimsoll_load::known::{Behaviour, KnownServer};
+use plimsoll_pool::WAKE_UP_PRICE;
+use std::time::Duration;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut args = std::env::args().skip(1);
+    let usage = "give a port, and park or adaptive";
+    let port = args.next().ok_or(usage)?.parse()?;
+    let price = match args.next().as_deref() {
+        Some("park") => None,
+        Some("adaptive") => Some(WAKE_UP_PRICE),
+        _ => return Err(usage.into()),
+    };
+    let behaviour = Behaviour::Answer {
+        after: Duration::ZERO,
+    };
+    let _server = KnownServer::start_at(behaviour, port, price)?;
+    loop {
+        std::thread::park();
+    }
+}
