@@ -22,7 +22,7 @@ cargo xtask guest burst [--quick] [--only SERVICE]... [--out DIR] [-- FLAGS...]
 
 Runs plimsoll burst on servers in virtual machines and on this one: what each burns while idle,
 seen from outside and from inside; under KVM where guests boot with it, otherwise emulated.
-  --quick               cycles of 7 s in place of 30 s
+  --quick               cycles of 7 s in place of 20 s
   --only SERVICE        only process, nginx, appliance, debian-halt, debian-poll, debian-haltpoll;
                         may be repeated
   --out DIR             where records and the picture go (target/guest/burst)

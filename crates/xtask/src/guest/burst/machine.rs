@@ -95,8 +95,22 @@ fn arguments(service: Service, boot: &Boot<'_>, ports: Ports) -> Vec<OsString> {
 pub(super) struct Running {
     process: Guest,
     ports: Ports,
+    /// Of this machine, rather than a machine of its own.
+    is_process: bool,
     /// From its start to the end of its first answer.
     pub(super) first_answer: Duration,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // nginx ends its workers when it is asked to end, but not when it is killed.
+        if self.is_process {
+            let asked = Command::new("kill").arg(self.pid().to_string()).status();
+            if asked.is_ok_and(|status| status.success()) {
+                let _ = self.process.0.wait();
+            }
+        }
+    }
 }
 
 impl Running {
@@ -143,6 +157,7 @@ pub(super) fn process(mut command: Command, port: u16) -> Result<Running, XtaskE
                     service: port,
                     view: port,
                 },
+                is_process: true,
                 first_answer: began.elapsed(),
             });
         }
@@ -191,6 +206,7 @@ fn start(mut command: Command, ports: Ports, within: Duration) -> Result<Running
     Ok(Running {
         process,
         ports,
+        is_process: false,
         first_answer: began.elapsed(),
     })
 }

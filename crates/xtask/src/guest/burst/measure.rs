@@ -17,6 +17,8 @@ use std::process::{Command, Stdio};
 pub(super) struct Found {
     pub(super) idle_burn_pct: Option<Estimate>,
     pub(super) in_bursts_pct: Option<Estimate>,
+    /// How long the burst at the beginning of a cycle lasts.
+    pub(super) burst_s: f64,
     pub(super) burn_us_per_request: Option<Estimate>,
     pub(super) first_us: Option<Estimate>,
     pub(super) steady_us: Option<Estimate>,
@@ -42,11 +44,11 @@ pub(super) fn build(workspace: &Workspace) -> Result<PathBuf, XtaskError> {
     Ok(workspace.target.join("release/plimsoll"))
 }
 
-/// Bursts and breaks: a cycle of 30 s, or with --quick of 7 s.
+/// Bursts and breaks: a cycle of 20 s, or with --quick of 7 s.
 pub(super) fn pattern(args: &BurstArgs) -> &'static [&'static str] {
     match args.quick {
         true => &["--burst", "2s", "--break", "5s", "--step", "50ms"],
-        false => &["--burst", "10s", "--break", "20s"],
+        false => &["--burst", "8s", "--break", "12s"],
     }
 }
 
@@ -58,8 +60,13 @@ pub(super) fn run(
     folder: &Path,
 ) -> Result<Found, XtaskError> {
     let record = folder.join(format!("{}.plimsoll", service.name()));
+    let plots = folder.join(service.name());
+    // Those of an earlier run.
     if record.exists() {
         std::fs::remove_file(&record).map_err(XtaskError::on(&record))?;
+    }
+    if plots.exists() {
+        std::fs::remove_dir_all(&plots).map_err(XtaskError::on(&plots))?;
     }
     let mut command = Command::new(plimsoll);
     command
@@ -72,7 +79,6 @@ pub(super) fn run(
         .args(&args.flags)
         .stderr(Stdio::inherit());
     let found = found(&output(&mut command)?)?;
-    let plots = folder.join(service.name());
     std::fs::create_dir_all(&plots).map_err(XtaskError::on(&plots))?;
     let mut export = Command::new(plimsoll);
     output(export.arg("export").arg(&record).arg("--plots").arg(&plots))?;
@@ -91,11 +97,11 @@ fn found(json: &str) -> Result<Found, XtaskError> {
     })?;
     let findings = &all["findings"];
     let of = |name: &str| estimate(&findings[name]);
-    let burst = findings["phases"].as_array().into_iter().flatten();
-    let burst = burst.filter(|phase| phase["phase"] == "burst").next_back();
+    let burst = &findings["phases"][0];
     Ok(Found {
         idle_burn_pct: of("idle_burn_pct"),
-        in_bursts_pct: burst.and_then(|phase| estimate(&phase["cpu_pct"])),
+        in_bursts_pct: estimate(&burst["cpu_pct"]),
+        burst_s: burst["seconds"].as_f64().unwrap_or(0.0),
         burn_us_per_request: of("burn_us_per_request"),
         first_us: of("first_after_break_us"),
         steady_us: of("steady_us"),
@@ -132,11 +138,12 @@ mod tests {
         let json = r#"{"record":{"invalid_trials":2},"findings":{"cycles":6,
             "idle_burn_pct":{"value":0.8,"low":0.7,"high":0.9},"steady_us":null,
             "first_after_break_us":{"value":900.0,"low":null,"high":null},
-            "phases":[{"phase":"burst","cpu_pct":{"value":30.0,"low":29.0,"high":31.0}},
+            "phases":[{"phase":"burst","seconds":8,"cpu_pct":{"value":30.0,"low":29.0,"high":31.0}},
                       {"phase":"break","cpu_pct":null}]}}"#;
         let found = found(json).unwrap();
         assert_eq!(found.idle_burn_pct, Some(Estimate::within(0.8, 0.7, 0.9)));
         assert_eq!(found.in_bursts_pct.unwrap().value, 30.0);
+        assert_eq!(found.burst_s, 8.0);
         assert_eq!(found.first_us, Some(Estimate::alone(900.0)));
         assert_eq!(
             (found.steady_us, found.cycles, found.invalid_trials),

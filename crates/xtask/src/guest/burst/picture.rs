@@ -58,10 +58,17 @@ fn panel(
     let seen = found.line.iter().map(|(x, y)| Datum::at(*x, *y, None));
     let mut series = vec![line("host", Tone::Nth(0), seen.collect())];
     let idle = view.and_then(|view| view.idle_pct);
-    if let Some(idle) = idle {
-        let used = (100.0 - idle) * CPUS;
-        let said = [0.35, 1.0].map(|x| Datum::at(x * end, used, None));
-        series.push(line("guest", Tone::Nth(1), said.to_vec()));
+    if let Some((view, idle)) = view.zip(idle) {
+        let phases = [
+            (view.idle_in_bursts_pct, 0.0, found.burst_s),
+            (Some(idle), found.burst_s, end),
+        ];
+        let level = |(idle, from, to): (Option<f64>, f64, f64)| {
+            let used = (100.0 - idle?) * CPUS;
+            Some([from, to].map(|x| Datum::at(x, used, None)))
+        };
+        let said = phases.into_iter().filter_map(level).flatten();
+        series.push(line("guest", Tone::Nth(1), said.collect()));
     }
     let says = idle.map(|idle| format!("; the guest says {idle:.1} % idle"));
     Panel {
