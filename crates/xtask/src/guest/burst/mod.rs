@@ -29,14 +29,17 @@ use view::GuestView;
 /// What came out for a service.
 #[derive(Debug)]
 enum Row {
-    Measured {
-        found: Found,
-        /// `None` for a process, whose kernel is that of the host.
-        view: Option<GuestView>,
-        first_answer: Duration,
-    },
+    Measured(Box<Measured>),
     /// Why it was not measured.
     LeftOut(String),
+}
+
+#[derive(Debug)]
+struct Measured {
+    found: Found,
+    /// `None` for a process, whose kernel is that of the host.
+    view: Option<GuestView>,
+    first_answer: Duration,
 }
 
 /// What services are started from.
@@ -180,11 +183,11 @@ fn row(
         }
         false => None,
     };
-    Ok(Row::Measured {
+    Ok(Row::Measured(Box::new(Measured {
         found,
         view,
         first_answer: running.first_answer,
-    })
+    })))
 }
 
 fn start(service: Service, parts: &Parts) -> Result<Running, XtaskError> {

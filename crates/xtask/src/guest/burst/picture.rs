@@ -16,7 +16,7 @@ pub(super) fn picture(rows: &[(Service, Row)]) -> Option<Chart> {
     let measured: Vec<(Service, &Found, Option<&GuestView>)> = rows
         .iter()
         .filter_map(|(service, row)| match row {
-            Row::Measured { found, view, .. } => Some((*service, found, view.as_ref())),
+            Row::Measured(of) => Some((*service, &of.found, of.view.as_ref())),
             Row::LeftOut(_) => None,
         })
         .filter(|(_, found, _)| !found.line.is_empty())

@@ -20,13 +20,8 @@ const HEAD: [&str; 9] = [
 pub(super) fn table(rows: &[(Service, Row)]) -> String {
     let mut cells = vec![HEAD.map(str::to_owned).to_vec()];
     for (service, row) in rows {
-        if let Row::Measured {
-            found,
-            view,
-            first_answer,
-        } = row
-        {
-            let view = view.as_ref();
+        if let Row::Measured(measured) = row {
+            let (found, view) = (&measured.found, measured.view.as_ref());
             let idle = |pct: Option<f64>| pct.map_or("-".to_owned(), |idle| format!("{idle:.1}"));
             cells.push(vec![
                 service.words().to_owned(),
@@ -37,7 +32,7 @@ pub(super) fn table(rows: &[(Service, Row)]) -> String {
                 estimate(found.burn_us_per_request, 0),
                 estimate_us(found.first_us),
                 estimate_us(found.steady_us),
-                time_us(first_answer.as_secs_f64() * 1e6),
+                time_us(measured.first_answer.as_secs_f64() * 1e6),
             ]);
         }
     }
@@ -54,11 +49,15 @@ pub(super) fn table(rows: &[(Service, Row)]) -> String {
 fn remark(row: &Row) -> Option<String> {
     match row {
         Row::LeftOut(why) => Some(format!("left out, because {why}.")),
-        Row::Measured { found, .. } if found.invalid_trials > 0 => Some(format!(
-            "{} invalid trials, {} valid cycles.",
-            found.invalid_trials, found.cycles
-        )),
-        Row::Measured { .. } => None,
+        Row::Measured(measured) => {
+            let found = &measured.found;
+            (found.invalid_trials > 0).then(|| {
+                format!(
+                    "{} invalid trials, {} valid cycles.",
+                    found.invalid_trials, found.cycles
+                )
+            })
+        }
     }
 }
 
@@ -86,6 +85,7 @@ fn aligned(cells: &[Vec<String>]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Measured;
     use super::super::measure::Found;
     use super::super::view::GuestView;
     use super::*;
@@ -104,11 +104,11 @@ mod tests {
             idle_pct: Some(98.21),
             ..GuestView::default()
         };
-        let row = Row::Measured {
+        let row = Row::Measured(Box::new(Measured {
             found,
             view: Some(view),
             first_answer: Duration::from_millis(3456),
-        };
+        }));
         let left_out = Row::LeftOut("it has no driver".to_owned());
         let text = table(&[(Service::Poll, row), (Service::Haltpoll, left_out)]);
         let line = text.lines().nth(2).unwrap();
