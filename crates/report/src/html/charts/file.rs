@@ -77,7 +77,7 @@ fn colours(of: impl Fn((&'static str, &'static str)) -> &'static str) -> Html {
     };
     let named = THEME.lines().filter_map(pair);
     named
-        .map(|(name, both)| format!("{name}: {};\n", of(both)))
+        .map(|(name, both)| format!("{name}: {}; ", of(both)))
         .collect()
 }
 
@@ -96,6 +96,7 @@ mod tests {
         assert!(file.starts_with("<svg xmlns="), "{file}");
         assert_eq!(file.matches("</svg>").count(), 2, "{file}");
         assert!(file.contains("--page: #ffffff;") && file.contains("--page: #14181d;"));
+        assert!(!file.contains("\\u{"), "{file}");
         assert!(
             !file.contains("light-dark(") && !file.contains("<one>"),
             "{file}"

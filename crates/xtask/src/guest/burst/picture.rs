@@ -58,18 +58,15 @@ fn panel(
     let seen = found.line.iter().map(|(x, y)| Datum::at(*x, *y, None));
     let mut series = vec![line("host", Tone::Nth(0), seen.collect())];
     let idle = view.and_then(|view| view.idle_pct);
-    if let Some((view, idle)) = view.zip(idle) {
-        let phases = [
-            (view.idle_in_bursts_pct, 0.0, found.burst_s),
-            (Some(idle), found.burst_s, end),
-        ];
-        let level = |(idle, from, to): (Option<f64>, f64, f64)| {
-            let used = (100.0 - idle?) * CPUS;
-            Some([from, to].map(|x| Datum::at(x, used, None)))
-        };
-        let said = phases.into_iter().filter_map(level).flatten();
-        series.push(line("guest", Tone::Nth(1), said.collect()));
-    }
+    let level = |(idle, from, to): (Option<f64>, f64, f64)| {
+        let used = (100.0 - idle?) * CPUS;
+        Some([from, to].map(|x| Datum::at(x, used, None)))
+    };
+    let in_bursts = view.and_then(|view| view.idle_in_bursts_pct);
+    let phases = [(in_bursts, 0.0, found.burst_s), (idle, found.burst_s, end)];
+    let said = phases.into_iter().filter_map(level).flatten();
+    // A process has none, and all panels are as wide.
+    series.push(line("guest", Tone::Nth(1), said.collect()));
     let says = idle.map(|idle| format!("; the guest says {idle:.1} % idle"));
     Panel {
         title: service.words().to_owned(),
