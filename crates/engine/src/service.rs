@@ -2,6 +2,7 @@
 
 use crate::conduct::RunError;
 use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
+use crate::silence::probe;
 use plimsoll_host::{
     Cgroups, HostError, Listeners, Pid, Root, cores_of, cpu_quota, listeners, online_cpus,
     own_allowed_cpus, process_name, service_cpus,
@@ -32,7 +33,8 @@ pub struct FoundService {
 /// The server does not answer as a server does.
 pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunError> {
     let allowed = own_allowed_cpus(root)?;
-    let probe = HttpLoad::new(http, allowed.clone())?.probe()?;
+    let load = HttpLoad::new(http, allowed.clone())?;
+    let probe = probe(root, &load, &http.service)?;
     let (target, pids) = match &http.service {
         ServiceAt::Pid(pid) => (ServiceTarget::Process(*pid), vec![*pid]),
         ServiceAt::Cgroup(path) => {

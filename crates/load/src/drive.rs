@@ -3,6 +3,7 @@
 use crate::tally::{Session, Tick, WindowTimes};
 use plimsoll_model::{Arrivals, PhasedRate, Rate, SteppedRate, Work};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -89,6 +90,13 @@ pub enum LoadError {
     /// The service did not behave as expected.
     #[error("{0}")]
     Service(String),
+    /// The service did not say anything in the time that it has.
+    #[error("{sentence}")]
+    Silent {
+        url: String,
+        peer: SocketAddr,
+        sentence: String,
+    },
     /// The operating system refused a request.
     #[error("{what}: {source}; {way_out}")]
     System {

@@ -37,10 +37,11 @@ const LAYERS: [(&str, &str); 16] = [
 ];
 
 /// Crates that only tests, benches and those who work on Plimsoll use.
-const FOR_TESTS: [(&str, &str); 3] = [
+const FOR_TESTS: [(&str, &str); 4] = [
     ("simulate", "model"),
     ("fuzz", "experiments side law record load host model"),
-    ("xtask", ""),
+    ("appliance", ""),
+    ("xtask", "report model"),
 ];
 
 /// Folders of `experiments`, and which other of them each may name.

@@ -3,6 +3,7 @@
 
 use crate::dist::Target;
 use crate::error::XtaskError;
+use crate::guest::burst::{self, BurstArgs};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,6 +17,16 @@ Runs tests in a virtual machine with cgroup v2 and idle states, on emulated x86-
   --time-limit SECONDS  time limit of the guest, including its boot (300)
   --kernel FILE         a vmlinuz to boot instead of Debian's cloud kernel
   -- FILTER...          passed to each test program, as with cargo test
+
+cargo xtask guest burst [--quick] [--only SERVICE]... [--out DIR] [-- FLAGS...]
+
+Runs plimsoll burst on servers in virtual machines and on this one: what each burns while idle,
+seen from outside and from inside; under KVM where guests boot with it, otherwise emulated.
+  --quick               cycles of 7 s in place of 20 s
+  --only SERVICE        only process, nginx, appliance, debian-halt, debian-poll, debian-haltpoll;
+                        may be repeated
+  --out DIR             where records and the picture go (target/guest/burst)
+  -- FLAGS...           more flags of plimsoll burst
 
 cargo xtask dist [--target TRIPLE] [--check]
 
@@ -44,6 +55,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(600);
 pub(crate) enum Task {
     Help,
     Guest(GuestArgs),
+    GuestBurst(BurstArgs),
     Dist(DistArgs),
     Reliability,
     Fuzz(FuzzArgs),
@@ -92,7 +104,11 @@ pub(crate) fn parse(mut typed: impl Iterator<Item = String>) -> Result<Task, Xta
     }
 }
 
-fn guest(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
+fn guest(typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
+    let mut typed = typed.peekable();
+    if typed.next_if(|word| word == "burst").is_some() {
+        return Ok(burst::parse(typed)?.map_or(Task::Help, Task::GuestBurst));
+    }
     let mut args = GuestArgs {
         target: Target::X86,
         packages: Vec::new(),
@@ -162,7 +178,10 @@ fn fuzz(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
     Ok(Task::Fuzz(args))
 }
 
-fn value(flag: &str, typed: &mut impl Iterator<Item = String>) -> Result<String, XtaskError> {
+pub(crate) fn value(
+    flag: &str,
+    typed: &mut impl Iterator<Item = String>,
+) -> Result<String, XtaskError> {
     let value = typed.next();
     value.ok_or_else(|| XtaskError::Usage(format!("{flag} needs a value")))
 }
@@ -208,7 +227,14 @@ mod tests {
 
     #[test]
     fn no_arguments_and_help_flags_show_the_help() {
-        for line in ["", "--help", "guest --help", "dist -h", "fuzz -h"] {
+        for line in [
+            "",
+            "--help",
+            "guest --help",
+            "guest burst -h",
+            "dist -h",
+            "fuzz -h",
+        ] {
             assert_eq!(parsed(line).unwrap(), Task::Help, "{line}");
         }
     }

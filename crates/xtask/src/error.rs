@@ -60,6 +60,9 @@ pub(crate) enum XtaskError {
     },
     #[error("the guest ended before its tests; its last line: '{last}'")]
     Died { last: String },
+    /// A guest that serves did not.
+    #[error("{0}")]
+    Guest(String),
     #[error("no test ran in the guest: check the names after --")]
     NothingRan,
 }

@@ -1,7 +1,8 @@
 //! Development tasks, as `cargo xtask TASK`.
 //!
 //! `guest` runs tests on a real kernel with cgroup v2, in a virtual machine
-//! emulated on any x86-64 Linux, without root. `dist` makes what is handed out.
+//! emulated on any x86-64 Linux, without root; `guest burst` measures servers in
+//! such machines. `dist` makes what is handed out.
 //! `reliability` tries faults on real runs. `fuzz` looks for input on which a
 //! parser fails.
 //!
@@ -42,6 +43,7 @@ fn run(typed: impl Iterator<Item = String>) -> Result<u8, XtaskError> {
         Task::Reliability => reliability::run(),
         Task::Dist(args) => dist::run(&args),
         Task::Guest(args) => guest::run(&args),
+        Task::GuestBurst(args) => guest::burst::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
     }
 }

@@ -30,6 +30,7 @@ pub(crate) const GCC_ARM64: Tool = Tool::new("aarch64-linux-gnu-gcc", "gcc-aarch
 pub(crate) const QEMU_ARM64: Tool = Tool::new("qemu-aarch64-static", "qemu-user-static");
 pub(crate) const SHA256SUM: Tool = Tool::new("sha256sum", "coreutils");
 pub(crate) const TAR: Tool = Tool::new("tar", "tar");
+pub(crate) const XZ: Tool = Tool::new("xz", "xz-utils");
 pub(crate) const GZIP: Tool = Tool::new("gzip", "gzip");
 pub(crate) const CYCLONEDX: Tool = Tool::new("cargo-cyclonedx", "cargo-cyclonedx");
 pub(crate) const IP: Tool = Tool::new("ip", "iproute2");

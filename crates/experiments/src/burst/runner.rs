@@ -5,7 +5,8 @@ use super::plan::BurstPlan;
 use super::prepare::BurstSite;
 use super::sampler::TimeLines;
 use crate::experiment::Machine;
-use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, ServiceMeter};
+use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, ServiceMeter, probe};
+use plimsoll_host::Root;
 use plimsoll_load::http::HttpLoad;
 use plimsoll_model::{TrialSpec, Workload};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 pub(super) struct BurstRunner<'a> {
     plan: &'a BurstPlan,
+    root: Root,
     loads: Vec<OfferedLoad<'a, BurstSetting, BurstOutcome>>,
 }
 
@@ -37,7 +39,11 @@ impl<'a> BurstRunner<'a> {
             let offered = offered.with_phases(Arc::clone(&phases));
             loads.push(offered.with_job(Box::new(lines), None));
         }
-        Ok(BurstRunner { plan, loads })
+        Ok(BurstRunner {
+            plan,
+            root: root.clone(),
+            loads,
+        })
     }
 
     /// A service that has ended in a break answers nothing after it.
@@ -54,7 +60,8 @@ impl<'a> BurstRunner<'a> {
         };
         let why = match &load.workload {
             Workload::Http(http) => HttpLoad::new(http, load.run.cpus.generator.clone())
-                .and_then(|load| load.probe())
+                .map_err(RunError::from)
+                .and_then(|load| probe(&self.root, &load, &http.service))
                 .err()
                 .map(|error| format!(": {error}")),
             Workload::Hash(_) | Workload::Imported(_) => None,

@@ -33,9 +33,21 @@ pub struct Probe {
 /// Sends one request; see [`super::HttpLoad::probe`].
 pub(super) fn probe(job: &Job) -> Result<Probe, LoadError> {
     let url = &job.target.url;
-    Exchange::connect(&job.target, Deadline::within(job.timeout()))
-        .and_then(|exchange| exchange.run(job))
-        .map_err(|error| LoadError::Service(format!("{url} {error}")))
+    let failed = |peer: Option<SocketAddr>, error: ProbeError| {
+        let sentence = format!("{url} {error}");
+        match error.silent_peer(peer) {
+            Some(peer) => LoadError::Silent {
+                url: url.clone(),
+                peer,
+                sentence,
+            },
+            None => LoadError::Service(sentence),
+        }
+    };
+    let exchange = Exchange::connect(&job.target, Deadline::within(job.timeout()));
+    let exchange = exchange.map_err(|error| failed(None, error))?;
+    let peer = exchange.peer;
+    exchange.run(job).map_err(|error| failed(Some(peer), error))
 }
 
 /// A time limit for the whole probe.

@@ -85,6 +85,21 @@ fn is_tls(opening: &[u8]) -> bool {
 
 const LONGER: &str = "check why it is slow, or allow more time with --timeout";
 
+impl ProbeError {
+    /// The address that said nothing until the time was over; `connected` is the one that has
+    /// accepted the connection.
+    pub(super) fn silent_peer(&self, connected: Option<SocketAddr>) -> Option<SocketAddr> {
+        match self {
+            ProbeError::NotConnected { peer, error } => {
+                let is_over = matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock);
+                is_over.then_some(*peer)
+            }
+            ProbeError::Silent(_) | ProbeError::TlsTimeout(_) => connected,
+            _ => None,
+        }
+    }
+}
+
 fn not_connected(peer: &SocketAddr, error: &io::Error) -> String {
     if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
         return "was not asked: this program may open no more files; raise the limit (ulimit -n)"

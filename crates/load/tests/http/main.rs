@@ -80,6 +80,7 @@ fn probe(service: &HttpService) -> Result<Probe, String> {
 fn probe_with(load: &HttpLoad) -> Result<Probe, String> {
     load.probe().map_err(|error| match error {
         LoadError::Service(sentence) | LoadError::Mistake(sentence) => sentence,
+        LoadError::Silent { sentence, .. } => sentence,
         other => panic!("{other:?}"),
     })
 }

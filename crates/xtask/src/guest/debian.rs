@@ -3,7 +3,7 @@
 
 use crate::dist::Target;
 use crate::error::XtaskError;
-use crate::tools::{APT_CACHE, APT_GET, DPKG_DEB, Tool, output, require};
+use crate::tools::{APT_CACHE, APT_GET, DPKG_DEB, Tool, XZ, output, require};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,33 +54,91 @@ fn cached(
     if let Some(kept) = first(cache, |name| name.starts_with(prefix))? {
         return Ok(kept);
     }
-    require(&[APT_CACHE, APT_GET, DPKG_DEB])?;
-    // Remove remains of an interrupted run.
     let scratch = cache.join("fetch");
-    if scratch.exists() {
-        fs::remove_dir_all(&scratch).map_err(XtaskError::on(&scratch))?;
-    }
-    let apt = Apt::new(target, &scratch)?;
-    let package = name(&apt)?;
-    let mut fetch = apt.command(APT_GET);
-    output(fetch.args(["download", &package]).current_dir(&scratch))?;
-    let nothing = |place: &Path| XtaskError::NotInPackage {
-        wanted: prefix.trim_end_matches('-').to_owned(),
-        place: place.to_owned(),
-    };
-    let archive = first(&scratch, |name| name.ends_with(".deb"))?;
-    let archive = archive.ok_or_else(|| nothing(&scratch))?;
-    let tree = scratch.join("tree");
-    output(DPKG_DEB.command().arg("--extract").args([&archive, &tree]))?;
+    let tree = fetched(target, &scratch, name)?;
 
     let place = tree.join(folder);
     let fetched = first(&place, |name| name.starts_with(prefix))?;
-    let fetched = fetched.ok_or_else(|| nothing(&place))?;
+    let fetched = fetched.ok_or_else(|| nothing(prefix.trim_end_matches('-'), &place))?;
     // Renamed last, so that a cached file is complete.
     let kept = cache.join(fetched.file_name().unwrap_or_default());
     fs::rename(&fetched, &kept).map_err(XtaskError::on(&kept))?;
     fs::remove_dir_all(&scratch).map_err(XtaskError::on(&scratch))?;
     Ok(kept)
+}
+
+/// The files of a package, downloaded to a folder below `scratch`.
+fn fetched(
+    target: Target,
+    scratch: &Path,
+    name: impl FnOnce(&Apt) -> Result<String, XtaskError>,
+) -> Result<PathBuf, XtaskError> {
+    require(&[APT_CACHE, APT_GET, DPKG_DEB])?;
+    // Remove remains of an interrupted run.
+    if scratch.exists() {
+        fs::remove_dir_all(scratch).map_err(XtaskError::on(scratch))?;
+    }
+    let apt = Apt::new(target, scratch)?;
+    let package = name(&apt)?;
+    let mut fetch = apt.command(APT_GET);
+    output(fetch.args(["download", &package]).current_dir(scratch))?;
+    let archive = first(scratch, |name| name.ends_with(".deb"))?;
+    let archive = archive.ok_or_else(|| nothing(".deb", scratch))?;
+    let tree = scratch.join("tree");
+    output(DPKG_DEB.command().arg("--extract").args([&archive, &tree]))?;
+    Ok(tree)
+}
+
+fn nothing(wanted: &str, place: &Path) -> XtaskError {
+    XtaskError::NotInPackage {
+        wanted: wanted.to_owned(),
+        place: place.to_owned(),
+    }
+}
+
+/// Modules of a kernel in `cache`, by their paths below kernel/ without the end of their names, as
+/// files that the kernel takes. They are downloaded if there are none: then the package of the
+/// same version, because a kernel takes no others.
+pub(crate) fn modules(
+    cache: &Path,
+    kernel: &Path,
+    paths: &[&str],
+) -> Result<Vec<PathBuf>, XtaskError> {
+    let name = kernel.file_name().unwrap_or_default().to_string_lossy();
+    let version = name.strip_prefix(KERNEL).unwrap_or_default().to_owned();
+    let folder = cache.join(format!("modules-{version}"));
+    let file = |path: &&str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        folder.join(format!("{name}.ko"))
+    };
+    let files: Vec<PathBuf> = paths.iter().map(file).collect();
+    if files.iter().all(|file| file.exists()) {
+        return Ok(files);
+    }
+    let scratch = cache.join("fetch");
+    let tree = fetched(Target::X86, &scratch, |_| {
+        Ok(format!("linux-image-{version}"))
+    });
+    let tree = tree.map_err(|why| {
+        let kernel = kernel.display();
+        XtaskError::Unexpected(format!(
+            "{why}; if apt has a newer kernel now, remove {kernel}"
+        ))
+    })?;
+    let place = tree.join(format!("lib/modules/{version}/kernel"));
+    fs::create_dir_all(&folder).map_err(XtaskError::on(&folder))?;
+    for (path, file) in paths.iter().zip(&files) {
+        let packed = place.join(format!("{path}.ko.xz"));
+        output(
+            XZ.command()
+                .args(["--decompress", "--keep", "--force"])
+                .arg(&packed),
+        )?;
+        let unpacked = packed.with_extension("");
+        fs::rename(&unpacked, file).map_err(XtaskError::on(&unpacked))?;
+    }
+    fs::remove_dir_all(&scratch).map_err(XtaskError::on(&scratch))?;
+    Ok(files)
 }
 
 /// apt for one architecture. For another than this machine's it has lists and caches of its

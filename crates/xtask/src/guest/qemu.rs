@@ -50,7 +50,7 @@ pub(crate) fn arguments(target: Target, kernel: &Path, initramfs: &Path) -> Vec<
 
 /// A guest that is turned off when dropped.
 #[derive(Debug)]
-struct Guest(Child);
+pub(crate) struct Guest(pub(crate) Child);
 
 impl Drop for Guest {
     fn drop(&mut self) {
@@ -110,7 +110,7 @@ pub(crate) fn boot(
     Ok(end)
 }
 
-fn send_lines(stdout: impl Read, sender: &Sender<Vec<u8>>) {
+pub(crate) fn send_lines(stdout: impl Read, sender: &Sender<Vec<u8>>) {
     let mut reader = BufReader::new(stdout);
     loop {
         let mut line = Vec::new();

@@ -37,7 +37,7 @@ impl Drawing {
     }
 }
 
-/// What style.css calls a tone; empty for none.
+/// What charts.css calls a tone; empty for none.
 pub(super) fn class(tone: Tone) -> &'static str {
     match tone {
         Tone::Plain => "",

@@ -2,6 +2,7 @@
 //! the rest, with the same measurements in both.
 
 mod draw;
+mod file;
 mod frame;
 mod label;
 mod layout;
@@ -15,7 +16,7 @@ pub(crate) use tests::overlapping;
 use crate::chart::Chart;
 use crate::markup::{El, Html, el, pixels};
 use draw::{Drawing, Size, line, text};
-use frame::frame;
+use frame::{Frame, frame};
 
 pub(crate) fn svg(chart: &Chart) -> Html {
     let sizes = [Size::Wide, Size::Narrow];
@@ -23,7 +24,10 @@ pub(crate) fn svg(chart: &Chart) -> Html {
 }
 
 fn drawing(chart: &Chart, size: Size) -> El {
-    let frame = frame(chart, size);
+    placed(chart, size, &frame(chart, size))
+}
+
+fn placed(chart: &Chart, size: Size, frame: &Frame<'_>) -> El {
     let mut out = Drawing {
         size,
         width: frame.width,
