@@ -165,6 +165,7 @@ impl Journals {
                 file,
                 header,
                 written: 0,
+                kept: 0,
                 next: 1,
                 outstanding: BTreeMap::new(),
                 is_closed: false,
@@ -206,6 +207,8 @@ struct Open {
     header: Header,
     /// Bytes of all lines after the header.
     written: u64,
+    /// Of these, what was not undone when the journal was written anew.
+    kept: u64,
     next: u64,
     outstanding: BTreeMap<u64, Change>,
     /// Everything is being undone; no further changes are allowed.

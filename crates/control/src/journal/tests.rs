@@ -5,6 +5,7 @@ use super::repair::outstanding;
 use super::*;
 use crate::tasks::show_own;
 use rustix::fs::{FlockOperation, flock};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -156,6 +157,27 @@ fn a_journal_of_many_changes_stays_short() {
     journal.mark_undone(kept).unwrap();
     drop(journal);
     assert_eq!(files().count(), 0);
+}
+
+/// While much is outstanding, undoing it one by one must not write all of it each time.
+#[test]
+fn a_journal_of_much_that_is_outstanding_is_not_written_anew_each_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let journals = Journals::at(dir.path().join("journals"));
+    let journal = journals.open(&Root::machine()).unwrap();
+    let change = group_made(Path::new(&format!("/{}", "x".repeat(1000))), AtEnd::Leave);
+    let enter = || journal.enter(&change).unwrap();
+    let mut entries: Vec<Entry> = (0..2000).map(|_| enter()).collect();
+    let mut files = BTreeSet::new();
+    for entry in entries.drain(..500) {
+        journal.mark_undone(entry).unwrap();
+        files.extend(
+            fs::read_dir(journals.dir())
+                .unwrap()
+                .map(|e| e.unwrap().path()),
+        );
+    }
+    assert!(files.len() <= 2, "{files:?}");
 }
 
 #[test]
