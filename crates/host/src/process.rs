@@ -245,7 +245,7 @@ pub(crate) fn descend(mut members: Vec<Pid>, others: &mut Vec<(Pid, Pid)>) -> Ve
     members
 }
 
-fn allowed_list(status: &str) -> Result<CpuSet, Malformed> {
+pub(crate) fn allowed_list(status: &str) -> Result<CpuSet, Malformed> {
     status
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
@@ -253,7 +253,7 @@ fn allowed_list(status: &str) -> Result<CpuSet, Malformed> {
         .and_then(cpu_list)
 }
 
-fn cpu_list(text: &str) -> Result<CpuSet, Malformed> {
+pub(crate) fn cpu_list(text: &str) -> Result<CpuSet, Malformed> {
     text.parse()
         .map_err(|_| Malformed::new("a list of CPUs", text))
 }

@@ -181,6 +181,23 @@ fn a_journal_of_much_that_is_outstanding_is_not_written_anew_each_time() {
 }
 
 #[test]
+fn a_change_that_is_amended_is_undone_as_it_was_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let journals = Journals::at(dir.path().join("journals"));
+    let journal = journals.open(&Root::machine()).unwrap();
+    let [first, last] = ["/first", "/last"].map(|path| group_made(Path::new(path), AtEnd::Leave));
+    let entry = journal.enter(&first).unwrap();
+    journal.amend(entry, &last).unwrap();
+    let path = fs::read_dir(journals.dir()).unwrap().next().unwrap();
+    let text = fs::read_to_string(path.unwrap().path()).unwrap();
+    let (_, left) = outstanding(&text).unwrap();
+    assert_eq!(left.into_values().collect::<Vec<_>>(), [last]);
+    journal.mark_undone(entry).unwrap();
+    drop(journal);
+    assert_eq!(fs::read_dir(journals.dir()).unwrap().count(), 0);
+}
+
+#[test]
 fn journals_of_live_processes_are_skipped_but_not_of_reused_pids() {
     let dir = tempfile::tempdir().unwrap();
     let journals = Journals::at(dir.path().join("plimsoll"));
