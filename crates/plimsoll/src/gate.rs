@@ -194,7 +194,7 @@ fn supervise(
                     gating.suspend(false, notify)?;
                 }
                 (_, None) => return Ok(0),
-                (signal, Some(job)) => job.pass_on(signal),
+                (signal, Some(job)) => job.pass_on(signal, root),
             }
         }
         if let Some(job) = job

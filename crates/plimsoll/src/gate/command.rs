@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use crate::note::note;
 use crate::side::exit_code;
 use plimsoll_control::{ControlError, Journals, PlacedTasks};
-use plimsoll_host::{Pid, Root};
+use plimsoll_host::{Pid, Root, own_foreground_group};
 use plimsoll_model::CpuSet;
 use plimsoll_side::{Notice, Signal};
-use rustix::process::{Pid as RawPid, Signal as UnixSignal, kill_process};
+use rustix::process::{Pid as RawPid, Signal as UnixSignal, getpgid, getpgrp, kill_process};
 use rustix::thread::{CpuSet as Mask, sched_setaffinity};
 use std::io;
 use std::process::{Child, Command};
@@ -77,16 +77,30 @@ impl Job {
     }
 
     /// Passes a signal on, unless the command has it already.
-    pub(super) fn pass_on(&self, signal: Signal) {
+    pub(super) fn pass_on(&self, signal: Signal, root: &Root) {
         let number = match signal {
             Signal::Pause => return,
             Signal::Terminate => UnixSignal::TERM,
             Signal::HangUp => UnixSignal::HUP,
-            // The terminal has sent it to the command, too.
-            Signal::Interrupt | Signal::Quit => return,
+            Signal::Interrupt => UnixSignal::INT,
+            Signal::Quit => UnixSignal::QUIT,
         };
+        let is_key = matches!(signal, Signal::Interrupt | Signal::Quit);
+        if is_key && self.has_terminal(root) {
+            return;
+        }
         // One that has just ended needs none.
         let _ = kill_process(RawPid::from_child(&self.child), number);
+    }
+
+    fn has_terminal(&self, root: &Root) -> bool {
+        let child = getpgid(Some(RawPid::from_child(&self.child))).ok();
+        let number = |group: RawPid| group.as_raw_nonzero().get().unsigned_abs();
+        share_terminal(
+            own_foreground_group(root),
+            number(getpgrp()),
+            child.map(number),
+        )
     }
 
     /// Gives what it has left on the pool its CPUs back.
@@ -104,6 +118,12 @@ fn fail(error: &ControlError) -> Failure {
     Failure::Run(error.to_string())
 }
 
+/// Whether the keys of the terminal reach this process and the command: those of process
+/// groups, with that in the terminal's foreground first.
+fn share_terminal(foreground: Option<Pid>, own: Pid, child: Option<Pid>) -> bool {
+    foreground == Some(own) && child == Some(own)
+}
+
 /// On a thread of its own, from which the command inherits its CPUs.
 fn spawn(mut command: Command, pool: Option<&CpuSet>) -> io::Result<Child> {
     let spawn = move || {
@@ -119,4 +139,22 @@ fn spawn(mut command: Command, pool: Option<&CpuSet>) -> io::Result<Child> {
         let gone = |_| io::Error::other("the thread that starts it panicked");
         thread.join().map_err(gone)?
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_reach_both_only_in_the_same_group_in_the_foreground() {
+        for (foreground, child, both) in [
+            (Some(7), Some(7), true),
+            (Some(8), Some(7), false),
+            (Some(7), Some(8), false),
+            (None, Some(7), false),
+            (Some(7), None, false),
+        ] {
+            assert_eq!(share_terminal(foreground, 7, child), both);
+        }
+    }
 }
