@@ -101,8 +101,10 @@ impl Shell {
         self.started.push(pid);
         let own = self.child.id();
         until(|| {
-            let stat = ProcessStat::read(&Root::machine(), pid).unwrap().unwrap();
-            stat.parent != own && stat.session == pid
+            let root = Root::machine();
+            let stat = ProcessStat::read(&root, pid).unwrap().unwrap();
+            let name = plimsoll_host::process_name(&root, pid);
+            stat.parent != own && stat.session == pid && name.as_deref() == Some("sleep")
         });
         pid
     }
