@@ -77,7 +77,7 @@ pub use interrupts::MovedInterrupts;
 pub use journal::{Asked, AtEnd, Journal, Journals, OnlyOne, Repaired, Running};
 pub use layout::CgroupLayout;
 pub use mechanism::{Capabilities, CgroupSupport, Means, Mechanism};
-pub use placed::PlacedTasks;
+pub use placed::{Placed, PlacedTasks};
 pub use rustix::process::Signal;
 pub use scratch::{Scratch, Working};
 pub use settings::{MemoryEvents, MemoryLimits, Quota, Usage, Weight};

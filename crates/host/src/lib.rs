@@ -62,6 +62,7 @@ mod sensors;
 mod socket;
 mod stat;
 mod task;
+mod task_status;
 mod topology;
 mod tracepoints;
 mod tracking;
@@ -79,7 +80,8 @@ pub use node_metrics::{NodeMetrics, NodeMetricsError};
 pub use pressure::pressure;
 pub use process::{
     Pid, ProcessStat, Tid, allowed_cpus, available_memory, online_cpus, own_allowed_cpus,
-    own_ignored_signals, own_resident_memory, own_voluntary_switches, process_name, service_cpus,
+    own_foreground_group, own_ignored_signals, own_resident_memory, own_voluntary_switches,
+    process_name, service_cpus,
 };
 pub use provenance::provenance;
 pub use reading::{Reading, Window, difference};
@@ -89,6 +91,7 @@ pub use run_delay::{DelayScope, RunDelays, Waited};
 pub use sensors::{Sensors, ServiceSource, Subject};
 pub use socket::{Listeners, listeners};
 pub use stat::CpuTimes;
+pub use task_status::{TaskStatus, cgroups_of, thread_started, threads_of};
 pub use topology::{Vicinity, cores_of, vicinity};
 pub use tracepoints::Tracepoints;
 pub use virtualisation::is_virtual_machine;

@@ -28,6 +28,9 @@ const BUFFER: usize = 1 << 12;
 /// Threads that are watched; each takes a descriptor and two pages.
 const MOST: usize = 256;
 
+/// Of these, how many are asked for at once whether they are ready.
+const AT_ONCE: usize = 16;
+
 const NAME: &str = "cpu-migrations";
 
 /// A thread runs on another CPU than before.
@@ -131,11 +134,25 @@ impl MoveEvents {
     }
 
     /// Before the buffers are read, so that what comes later makes the set readable again.
+    /// Threads that move all the time make it readable again meanwhile: as often as all of
+    /// them take is enough.
     fn clear_readiness(&self) {
-        let mut ready = Vec::with_capacity(16);
-        let at_once = Timespec::default();
-        while let Ok(1..) = epoll::wait(&self.ready, spare_capacity(&mut ready), Some(&at_once)) {
-            ready.clear();
+        clear(|| {
+            let mut ready = Vec::with_capacity(AT_ONCE);
+            let at_once = Timespec::default();
+            matches!(
+                epoll::wait(&self.ready, spare_capacity(&mut ready), Some(&at_once)),
+                Ok(1..)
+            )
+        });
+    }
+}
+
+/// Calls `take`, which takes up to [`AT_ONCE`] of what is ready and says whether there was any.
+fn clear(mut take: impl FnMut() -> bool) {
+    for _ in 0..=MOST / AT_ONCE {
+        if !take() {
+            return;
         }
     }
 }
@@ -183,6 +200,23 @@ mod tests {
     fn a_fake_tree_has_no_events() {
         let failed = MoveEvents::open(FakeTree::new().root()).unwrap_err();
         assert!(failed.to_string().contains(NAME), "{failed}");
+    }
+
+    #[test]
+    fn readiness_that_always_comes_back_is_cleared_in_bounded_time() {
+        let mut rounds = 0;
+        clear(|| {
+            rounds += 1;
+            assert!(rounds <= MOST / AT_ONCE + 1);
+            true
+        });
+        assert_eq!(rounds, 17);
+        let mut rounds = 0;
+        clear(|| {
+            rounds += 1;
+            false
+        });
+        assert_eq!(rounds, 1);
     }
 
     /// Where it is permitted: a thread that is sent from one CPU to another is seen there, and so

@@ -139,6 +139,15 @@ pub fn own_allowed_cpus(root: &Root) -> Result<CpuSet, HostError> {
     root.parse("/proc/self/status", allowed_list)
 }
 
+/// The process group in the foreground of this process' terminal (tpgid, proc(5)); `None`
+/// without a terminal.
+pub fn own_foreground_group(root: &Root) -> Option<Pid> {
+    let text = root.text("/proc/self/stat").ok()?;
+    // The first field after the name is the third.
+    let (_, rest) = text.rsplit_once(')')?;
+    rest.split_ascii_whitespace().nth(8 - 3)?.parse().ok()
+}
+
 /// The signals that this process was started to ignore (for instance by
 /// `nohup`), as a bit mask: signal `n` is bit `n - 1` (SigIgn, proc(5)).
 pub fn own_ignored_signals(root: &Root) -> Result<u64, HostError> {
@@ -245,7 +254,7 @@ pub(crate) fn descend(mut members: Vec<Pid>, others: &mut Vec<(Pid, Pid)>) -> Ve
     members
 }
 
-fn allowed_list(status: &str) -> Result<CpuSet, Malformed> {
+pub(crate) fn allowed_list(status: &str) -> Result<CpuSet, Malformed> {
     status
         .lines()
         .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
@@ -253,7 +262,7 @@ fn allowed_list(status: &str) -> Result<CpuSet, Malformed> {
         .and_then(cpu_list)
 }
 
-fn cpu_list(text: &str) -> Result<CpuSet, Malformed> {
+pub(crate) fn cpu_list(text: &str) -> Result<CpuSet, Malformed> {
     text.parse()
         .map_err(|_| Malformed::new("a list of CPUs", text))
 }
@@ -352,6 +361,16 @@ mod tests {
         let gone = allowed_cpus(tree.root(), 77).unwrap_err();
         assert!(matches!(gone, HostError::NoProcess { pid: 77 }));
         assert!(service_cpus(tree.root(), &[77]).is_err());
+    }
+
+    #[test]
+    fn foreground_group_is_that_of_the_terminal_if_there_is_one() {
+        let of = |tty: &str| {
+            let line = format!("42 (a) (b c) S 7 42 42 {tty} 4194304 101 0\n");
+            own_foreground_group(FakeTree::new().file("proc/self/stat", &line).root())
+        };
+        assert_eq!(of("34816 77"), Some(77));
+        assert_eq!(of("0 -1"), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `plimsoll gate`: keeps those CPUs awake that chosen tasks run on.
 
 mod args;
+mod command;
 mod interrupts;
 mod latency;
 mod prove;
@@ -11,20 +12,16 @@ pub(crate) use args::GateArgs;
 use crate::failure::Failure;
 use crate::leftovers::restore_if_possible;
 use crate::note::note;
-use crate::side::exit_code;
 use crate::signals::Signals;
 use args::Budget;
+use command::Job;
 use plimsoll_control::Journals;
 use plimsoll_host::{Root, cores_of, online_cpus};
 use plimsoll_law::{KeepAwake, Price};
 use plimsoll_model::{CpuSet, CpuTime, Share};
-use plimsoll_side::gate::{Follow, Followed, GateRequest, Gating};
+use plimsoll_side::gate::{Follow, Followed, GateRequest, Gating, only_gate};
 use plimsoll_side::{Notice, Signal, SignalSource};
 use prove::Prove;
-use rustix::process::{Pid as RawPid, Signal as UnixSignal, kill_process};
-use rustix::thread::{CpuSet as Mask, sched_setaffinity};
-use std::io;
-use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// The sampling period is a fifth of the hold, within these bounds: 50 Hz at the default.
@@ -44,17 +41,19 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
     let resolved = latency::resolve(&root, &online, args.latency, args.means)?;
     let irqs = interrupts::of(&args.irq, &root)?;
     let mut signals = Signals::listen(&root)?;
+    let only = only_gate(&journals)?;
     let holding = watts::Holding::of(&root, &journals, &resolved, &online);
     law.budget = budget(args, &holding, &mut signals)?;
-    let mut child = start(args, pool.as_ref())?;
+    let mut job = Job::start(args, pool.as_ref(), &journals, &root)?;
     let request = GateRequest {
-        follow: follow(args, child.as_ref()),
+        follow: follow(args, job.as_ref()),
         period: period(args.hold),
         law,
         limit: resolved.limit,
         // A command is started there.
-        pool: pool.clone().filter(|_| child.is_none()),
+        pool: pool.clone().filter(|_| job.is_none()),
         log: args.log.as_deref(),
+        only,
     };
     let mut notify = |notice: Notice| match notice {
         Notice::Warning(text) | Notice::NotHeld(text) => note(&format!("plimsoll: {text}")),
@@ -62,21 +61,24 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
         Notice::Note(_) => {}
     };
     let started = Gating::start(&root, &journals, request, resolved.means, &mut notify);
-    let mut gating = started.map_err(|error| end_child(&mut child, error.into()))?;
+    let mut gating = started.map_err(|error| end_job(&mut job, error.into()))?;
     notify(Notice::Note(resolved.explained));
     let moved = interrupts::move_to(pool.as_ref(), &irqs, (&journals, &root), &mut notify);
-    let _moved = moved.map_err(|failure| end_child(&mut child, failure))?;
+    let _moved = moved.map_err(|failure| end_job(&mut job, failure))?;
     let mut prove = args.prove.then(Prove::new);
     let ended = supervise(
         &mut gating,
-        &mut child,
+        &mut job,
         &mut signals,
         &mut prove,
         &root,
         &mut notify,
     );
     let summary = gating.finish(&mut notify);
-    let code = ended.map_err(|error| end_child(&mut child, error))?;
+    let code = ended.map_err(|error| end_job(&mut job, error))?;
+    if let Some(job) = &mut job {
+        job.give_back(&mut notify)?;
+    }
     let mut summary = summary?;
     if args.prove {
         // The probe's threads are of this process, too.
@@ -155,65 +157,31 @@ fn pool(cores: &[CpuSet], online: &CpuSet, n: usize) -> Result<CpuSet, String> {
     }
 }
 
-fn follow(args: &GateArgs, child: Option<&Child>) -> Follow {
+fn follow(args: &GateArgs, job: Option<&Job>) -> Follow {
     match (&args.cgroup, &args.unit, &args.comm) {
         (Some(name), _, _) => Follow::Cgroup(name.clone()),
         (_, Some(name), _) => Follow::Unit(name.clone()),
         (_, _, Some(name)) => Follow::Name(name.clone()),
-        _ => match child {
-            Some(child) => Follow::Command(child.id()),
+        _ => match job {
+            Some(job) => Follow::Command(job.pid()),
             None => Follow::Process(args.pid.unwrap_or_default()),
         },
     }
 }
 
-/// Starts the command in the foreground, as `nice` would.
-fn start(args: &GateArgs, pool: Option<&CpuSet>) -> Result<Option<Child>, Failure> {
-    let Some((program, rest)) = args.command.split_first() else {
-        return Ok(None);
-    };
-    let mut command = Command::new(program);
-    command.args(rest);
-    // On a thread of its own, from which the command inherits its CPUs.
-    let spawn = move || {
-        if let Some(pool) = pool {
-            let mut mask = Mask::new();
-            pool.iter().for_each(|cpu| mask.set(cpu as usize));
-            sched_setaffinity(None, &mask)?;
-        }
-        command.spawn()
-    };
-    let spawned = std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().spawn_scoped(scope, spawn)?;
-        let gone = |_| io::Error::other("the thread that starts it panicked");
-        thread.join().map_err(gone)?
-    });
-    spawned.map(Some).map_err(|error| {
-        note(&format!(
-            "plimsoll: '{}' cannot be run: {error}",
-            program.to_string_lossy()
-        ));
-        Failure::Command(match error.kind() {
-            io::ErrorKind::NotFound => 127,
-            _ => 126,
-        })
-    })
-}
-
 /// A command that was started for a gate does not run without it after an error.
-fn end_child(child: &mut Option<Child>, failure: Failure) -> Failure {
-    if let Some(child) = child {
-        let _ = child.kill();
-        let _ = child.wait();
+fn end_job(job: &mut Option<Job>, failure: Failure) -> Failure {
+    match job {
+        Some(job) => job.end(failure),
+        None => failure,
     }
-    failure
 }
 
 /// Runs the gate until the command or the tasks end, or until a signal ends it. The exit
 /// code.
 fn supervise(
     gating: &mut Gating,
-    child: &mut Option<Child>,
+    job: &mut Option<Job>,
     signals: &mut Signals,
     prove: &mut Option<Prove>,
     root: &Root,
@@ -223,26 +191,20 @@ fn supervise(
         let (due, sooner) = gating.due();
         let wait = due.saturating_duration_since(Instant::now());
         for signal in signals.wait_beside(sooner, wait) {
-            match (signal, child.as_ref()) {
+            match (signal, job.as_ref()) {
                 (Signal::Pause, _) => {
                     gating.suspend(true, notify)?;
                     signals.pause();
                     gating.suspend(false, notify)?;
                 }
                 (_, None) => return Ok(0),
-                (Signal::Terminate, Some(child)) => forward(child, UnixSignal::TERM),
-                (Signal::HangUp, Some(child)) => forward(child, UnixSignal::HUP),
-                // The terminal has sent it to the command, too.
-                (Signal::Interrupt | Signal::Quit, Some(_)) => {}
+                (signal, Some(job)) => job.pass_on(signal, root),
             }
         }
-        if let Some(child) = child {
-            let status = child.try_wait();
-            let status = status
-                .map_err(|e| Failure::Run(format!("the command cannot be waited for: {e}")))?;
-            if let Some(status) = status {
-                return Ok(exit_code(status));
-            }
+        if let Some(job) = job
+            && let Some(code) = job.exit_code()?
+        {
+            return Ok(code);
         }
         if let Followed::Gone(clause) = gating.round(notify)? {
             notify(Notice::Note(clause));
@@ -250,16 +212,11 @@ fn supervise(
         }
         if let Some(prove) = prove {
             prove.step(gating, root, notify)?;
-            if prove.is_done() && child.is_none() {
+            if prove.is_done() && job.is_none() {
                 return Ok(0);
             }
         }
     }
-}
-
-fn forward(child: &Child, signal: UnixSignal) {
-    // One that has just ended needs none.
-    let _ = kill_process(RawPid::from_child(child), signal);
 }
 
 #[cfg(test)]

@@ -59,18 +59,6 @@ impl Held {
         journal: &Journal,
         hands: &Arc<dyn Hands>,
     ) -> Result<Held, ControlError> {
-        Held::take_or_inherit(knob, ours, None, journal, hands)
-    }
-
-    /// As [`Held::take`]; a value like ours was inherited from where we wrote it if `inherited` says
-    /// what was there before, and is given back, too.
-    pub(crate) fn take_or_inherit(
-        knob: Knob,
-        ours: String,
-        inherited: Option<&str>,
-        journal: &Journal,
-        hands: &Arc<dyn Hands>,
-    ) -> Result<Held, ControlError> {
         let mut held = Held {
             knob,
             ours,
@@ -81,7 +69,7 @@ impl Held {
             },
             was_offline: false,
         };
-        match held.try_to_write(inherited)? {
+        match held.try_to_write()? {
             true => Ok(held),
             false => Err(ControlError::NoIdleFile {
                 path: knob.path(journal.root()),
@@ -90,26 +78,21 @@ impl Held {
     }
 
     /// Writes our value, unless what is there is as strict; `false` if the file is absent.
-    fn try_to_write(&mut self, inherited: Option<&str>) -> Result<bool, ControlError> {
+    fn try_to_write(&mut self) -> Result<bool, ControlError> {
         let (root, dir) = (self.journal.root(), self.journal.dir());
         let _lock = lock(dir)?;
         let Some(found) = self.knob.read(root)? else {
             return Ok(false);
         };
-        let inherited = inherited.filter(|_| found == self.ours);
         let is_looser = self.knob.is_looser(&found, &self.ours);
-        if !is_looser.ok_or_else(|| malformed(self.knob, root, &found))? && inherited.is_none() {
+        if !is_looser.ok_or_else(|| malformed(self.knob, root, &found))? {
             self.state = State::Left { found };
             return Ok(true);
         }
         // Below another run's value is what was there before both.
         let claims = claims(dir, root, self.knob)?;
         let below = claims.into_iter().find(|claim| claim.ours == found);
-        let former = match (inherited, below) {
-            (Some(former), _) => former.to_owned(),
-            (None, Some(claim)) => claim.former,
-            (None, None) => found,
-        };
+        let former = below.map_or(found, |claim| claim.former);
         let entry = self.journal.enter(&Change::IdleKnobSet {
             knob: self.knob,
             former: former.clone(),
@@ -150,7 +133,7 @@ impl Held {
             }
             State::Written { .. } if is_looser => Ok(InFile::Looser { found }),
             State::Left { .. } if is_looser => {
-                self.try_to_write(None)?;
+                self.try_to_write()?;
                 match &self.state {
                     State::Written { .. } => Ok(InFile::WrittenAgain),
                     State::Left { found } => Ok(InFile::Stricter {
@@ -159,14 +142,6 @@ impl Held {
                 }
             }
             _ => Ok(InFile::Stricter { found }),
-        }
-    }
-
-    /// What was there before ours; `None` if it was left as found.
-    pub(crate) fn former(&self) -> Option<&str> {
-        match &self.state {
-            State::Written { former, .. } => Some(former),
-            State::Left { .. } => None,
         }
     }
 

@@ -1,12 +1,11 @@
-//! The settings that say how deeply CPUs may sleep, and which CPUs interrupts and tasks run on. All
+//! The settings that say how deeply CPUs may sleep, and which CPUs handle interrupts. All
 //! programs share them: none has an owner, and none goes back to its former value when its writer ends.
 
 use crate::error::ControlError;
 use crate::files::{is_absent, is_denied};
 use crate::schedule::set_affinity;
-use crate::tasks::ProcessKey;
 use plimsoll_host::idle::{HALT_POLL_NS, ResumeLatency, disable_file, resume_latency_file};
-use plimsoll_host::{Root, Tid, allowed_cpus};
+use plimsoll_host::{Root, Tid};
 use plimsoll_model::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -27,8 +26,6 @@ pub(crate) enum Knob {
     HaltPollNs,
     /// The CPUs that may handle an interrupt.
     InterruptCpus { irq: u32 },
-    /// The CPUs that a thread may run on.
-    TaskCpus { thread: ProcessKey },
 }
 
 impl Knob {
@@ -38,14 +35,13 @@ impl Knob {
             Knob::DisabledState { cpu, state } => disable_file(cpu, state),
             Knob::HaltPollNs => HALT_POLL_NS.to_owned(),
             Knob::InterruptCpus { irq } => format!("/proc/irq/{irq}/smp_affinity_list"),
-            Knob::TaskCpus { thread } => format!("/proc/{}/status", thread.pid),
         })
     }
 
     pub(crate) fn cpu(self) -> Option<CpuId> {
         match self {
             Knob::ResumeLatency { cpu } | Knob::DisabledState { cpu, .. } => Some(cpu),
-            Knob::HaltPollNs | Knob::InterruptCpus { .. } | Knob::TaskCpus { .. } => None,
+            Knob::HaltPollNs | Knob::InterruptCpus { .. } => None,
         }
     }
 
@@ -61,24 +57,15 @@ impl Knob {
             // Since Linux 5.6 bits of who has switched it off: any of them does.
             Knob::DisabledState { .. } => numbers().map(|(value, other)| value == 0 && other != 0),
             Knob::HaltPollNs => numbers().map(|(value, other)| value < other),
-            Knob::InterruptCpus { .. } | Knob::TaskCpus { .. } => {
+            Knob::InterruptCpus { .. } => {
                 let cpus = |text: &str| text.parse::<CpuSet>().ok();
                 Some(cpus(value)? != cpus(other)?)
             }
         }
     }
 
-    /// The value; `None` if the file is not there, as when its CPU is offline or its thread has
-    /// ended.
+    /// The value; `None` if the file is not there, as when its CPU is offline.
     pub(crate) fn read(self, root: &Root) -> Result<Option<String>, ControlError> {
-        if let Knob::TaskCpus { thread } = self {
-            return match thread.lives(root)? {
-                true => Ok(allowed_cpus(root, thread.pid)
-                    .ok()
-                    .map(|cpus| cpus.to_string())),
-                false => Ok(None),
-            };
-        }
         let path = self.path(root);
         match fs::read_to_string(&path) {
             Ok(text) => Ok(Some(text.trim().to_owned())),
@@ -97,7 +84,6 @@ impl fmt::Display for Knob {
             }
             Knob::HaltPollNs => f.write_str("the guest's polling time (guest_halt_poll_ns)"),
             Knob::InterruptCpus { irq } => write!(f, "the CPUs of interrupt {irq}"),
-            Knob::TaskCpus { thread } => write!(f, "the CPU affinity of thread {}", thread.pid),
         }
     }
 }
@@ -139,9 +125,6 @@ pub(crate) fn write(
     value: &str,
 ) -> Result<(), ControlError> {
     let path = knob.path(root);
-    if let (Knob::TaskCpus { thread }, Ok(cpus)) = (knob, value.parse()) {
-        return hands.place(thread.pid, &cpus);
-    }
     let written = hands.write(&path, value);
     written.map_err(|source| explain(path, value, source))
 }

@@ -1,10 +1,11 @@
-//! What other live runs keep in a file that all programs share.
+//! What other live runs keep in a file that all programs share, and where they place tasks.
 
 use super::Change;
 use super::repair::{outstanding, owner};
 use crate::error::ControlError;
 use crate::idle::Knob;
 use plimsoll_host::{Pid, Root};
+use plimsoll_model::CpuSet;
 use std::fs;
 use std::path::Path;
 
@@ -19,6 +20,36 @@ pub(crate) struct Claim {
 
 /// The values that other live processes keep in `knob`, in no order.
 pub(crate) fn claims(dir: &Path, root: &Root, knob: Knob) -> Result<Vec<Claim>, ControlError> {
+    let all = of_others(dir, root)?.into_iter();
+    let found = all.filter_map(|(owner, change)| match change {
+        Change::IdleKnobSet {
+            knob: of,
+            former,
+            ours,
+        } if of == knob => Some(Claim {
+            owner,
+            former,
+            ours,
+        }),
+        _ => None,
+    });
+    Ok(found.collect())
+}
+
+/// Another live process that places tasks on exactly these CPUs.
+pub(crate) fn placed_by_other(
+    dir: &Path,
+    root: &Root,
+    pool: &CpuSet,
+) -> Result<Option<Pid>, ControlError> {
+    let mut all = of_others(dir, root)?.into_iter();
+    let is_there = |change: &Change| matches!(change, Change::TasksPlaced(placement) if placement.pool == *pool);
+    let found = all.find(|(_, change)| is_there(change));
+    Ok(found.map(|(owner, _)| owner))
+}
+
+/// The outstanding changes of other live processes.
+fn of_others(dir: &Path, root: &Root) -> Result<Vec<(Pid, Change)>, ControlError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -31,21 +62,8 @@ pub(crate) fn claims(dir: &Path, root: &Root, knob: Knob) -> Result<Vec<Claim>, 
         // One that is gone has just ended.
         let text = fs::read_to_string(&path).unwrap_or_default();
         let changes = outstanding(&text).map(|(_, changes)| changes);
-        for change in changes.unwrap_or_default().into_values() {
-            if let Change::IdleKnobSet {
-                knob: of,
-                former,
-                ours,
-            } = change
-                && of == knob
-            {
-                found.push(Claim {
-                    owner: owner.pid,
-                    former,
-                    ours,
-                });
-            }
-        }
+        let changes = changes.unwrap_or_default().into_values();
+        found.extend(changes.map(|change| (owner.pid, change)));
     }
     Ok(found)
 }

@@ -30,11 +30,12 @@ pub(super) fn create(dir: &Path, header: &Header) -> (PathBuf, io::Result<File>)
 }
 
 impl Open {
-    /// Moves to a new file what is not undone, if the old one is large. Killed in between
+    /// Moves to a new file what is not undone, if the old one is large and mostly something
+    /// else. Killed in between
     /// it leaves two whole journals, of which the repair undoes one and finds nothing to
     /// undo in the other.
     pub(super) fn compact(&mut self) -> io::Result<()> {
-        if self.written < LARGE {
+        if self.written < LARGE || self.written < 2 * self.kept {
             return Ok(());
         }
         let dir = self.path.parent().unwrap_or(Path::new("/"));
@@ -49,7 +50,8 @@ impl Open {
             written += append(&mut file, &line)?;
         }
         fs::remove_file(&self.path)?;
-        (self.path, self.file, self.written) = (path, file, written);
+        (self.path, self.file) = (path, file);
+        (self.written, self.kept) = (written, written);
         Ok(())
     }
 }

@@ -17,15 +17,16 @@ mod tests;
 mod undo;
 mod unjournalled;
 
-pub(crate) use claims::{Claim, claims};
+pub(crate) use claims::{Claim, claims, placed_by_other};
 pub use only_one::{Asked, OnlyOne};
 pub(crate) use place::lock;
 pub use repair::Repaired;
 pub use undo::Running;
-pub(crate) use undo::{Undo, Undone};
+pub(crate) use undo::{Undo, Undone, named};
 
 use crate::error::ControlError;
 use crate::idle::Knob;
+use crate::placed::Placement;
 use crate::tasks::{Mark, ProcessKey};
 use plimsoll_host::Root;
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,8 @@ pub(crate) enum Change {
         former: String,
         ours: String,
     },
+    /// Threads run on chosen CPUs, and what they start inherits these.
+    TasksPlaced(Placement),
 }
 
 /// The first line.
@@ -165,6 +168,7 @@ impl Journals {
                 file,
                 header,
                 written: 0,
+                kept: 0,
                 next: 1,
                 outstanding: BTreeMap::new(),
                 is_closed: false,
@@ -206,6 +210,8 @@ struct Open {
     header: Header,
     /// Bytes of all lines after the header.
     written: u64,
+    /// Of these, what was not undone when the journal was written anew.
+    kept: u64,
     next: u64,
     outstanding: BTreeMap<u64, Change>,
     /// Everything is being undone; no further changes are allowed.
@@ -232,6 +238,18 @@ impl Journal {
         open.next += 1;
         open.outstanding.insert(nth, change.clone());
         Ok(Entry(nth))
+    }
+
+    /// Records that a change is another one than it was, before it is made.
+    pub(crate) fn amend(&self, entry: Entry, change: &Change) -> Result<(), ControlError> {
+        let mut open = self.lock();
+        if open.is_closed {
+            return Err(ControlError::Ending);
+        }
+        let (nth, change) = (entry.0, change.clone());
+        open.outstanding.insert(nth, change.clone());
+        open.append(&Line::Change { nth, change })?;
+        open.shorten()
     }
 
     /// Records that a change was undone, or never made.

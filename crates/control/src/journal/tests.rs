@@ -5,6 +5,7 @@ use super::repair::outstanding;
 use super::*;
 use crate::tasks::show_own;
 use rustix::fs::{FlockOperation, flock};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -156,6 +157,44 @@ fn a_journal_of_many_changes_stays_short() {
     journal.mark_undone(kept).unwrap();
     drop(journal);
     assert_eq!(files().count(), 0);
+}
+
+/// While much is outstanding, undoing it one by one must not write all of it each time.
+#[test]
+fn a_journal_of_much_that_is_outstanding_is_not_written_anew_each_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let journals = Journals::at(dir.path().join("journals"));
+    let journal = journals.open(&Root::machine()).unwrap();
+    let change = group_made(Path::new(&format!("/{}", "x".repeat(1000))), AtEnd::Leave);
+    let enter = || journal.enter(&change).unwrap();
+    let mut entries: Vec<Entry> = (0..2000).map(|_| enter()).collect();
+    let mut files = BTreeSet::new();
+    for entry in entries.drain(..500) {
+        journal.mark_undone(entry).unwrap();
+        files.extend(
+            fs::read_dir(journals.dir())
+                .unwrap()
+                .map(|e| e.unwrap().path()),
+        );
+    }
+    assert!(files.len() <= 2, "{files:?}");
+}
+
+#[test]
+fn a_change_that_is_amended_is_undone_as_it_was_last() {
+    let dir = tempfile::tempdir().unwrap();
+    let journals = Journals::at(dir.path().join("journals"));
+    let journal = journals.open(&Root::machine()).unwrap();
+    let [first, last] = ["/first", "/last"].map(|path| group_made(Path::new(path), AtEnd::Leave));
+    let entry = journal.enter(&first).unwrap();
+    journal.amend(entry, &last).unwrap();
+    let path = fs::read_dir(journals.dir()).unwrap().next().unwrap();
+    let text = fs::read_to_string(path.unwrap().path()).unwrap();
+    let (_, left) = outstanding(&text).unwrap();
+    assert_eq!(left.into_values().collect::<Vec<_>>(), [last]);
+    journal.mark_undone(entry).unwrap();
+    drop(journal);
+    assert_eq!(fs::read_dir(journals.dir()).unwrap().count(), 0);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::{AtEnd, Change};
 use crate::error::ControlError;
 use crate::folder;
 use crate::idle;
+use crate::placed;
 use crate::scratch;
 use crate::tasks::{Mark, ProcessKey, Tree, check_shown};
 use crate::tree;
@@ -93,6 +94,9 @@ impl Undo<'_> {
                 former,
                 ours,
             ),
+            Change::TasksPlaced(placement) => {
+                placed::give_back(&idle::Machine, self.root, self.journals, placement)
+            }
         }
     }
 
@@ -218,6 +222,7 @@ pub(crate) fn left(root: &Root, change: &Change) -> Result<Option<String>, Contr
             Some(format!("The folder {} is there.", folder.display()))
         }
         Change::IdleKnobSet { knob, former, ours } => idle::left(root, *knob, former, ours),
+        Change::TasksPlaced(placement) => placed::left(root, placement)?,
         _ => None,
     })
 }
@@ -258,7 +263,7 @@ fn tree_left(root: &Root, leader: ProcessKey, members: &[ProcessStat]) -> String
 }
 
 /// The first processes with their names, and how many more there are.
-fn named(root: &Root, pids: &[Pid]) -> String {
+pub(crate) fn named(root: &Root, pids: &[Pid]) -> String {
     const SHOWN: usize = 3;
     let one = |pid: &Pid| match process_name(root, *pid) {
         Some(name) => format!("process {pid} ({name})"),

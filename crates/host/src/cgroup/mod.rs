@@ -5,6 +5,7 @@
 //! system the controllers are on version 1 and an empty version 2 is mounted
 //! next to them.
 
+mod cpuset;
 mod limits;
 mod mounts;
 mod own;

@@ -73,6 +73,11 @@ impl Follower {
         self.due = self.due.map(|due| due.min(now + period));
     }
 
+    /// Looks with the next round.
+    pub(super) fn soon(&mut self, now: Instant) {
+        self.due = Some(now);
+    }
+
     /// The processes to follow now; none if they are gone.
     pub(super) fn pids(&mut self, root: &Root) -> Result<Vec<Pid>, HostError> {
         if let Some(family) = &mut self.family {

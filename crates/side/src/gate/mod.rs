@@ -25,7 +25,7 @@ use crate::log::Log;
 use crate::request::{Notice, Notify};
 use follow::Follower;
 use plimsoll_control::idle::{IdleControl, IdleMeans, KeptAwake, Standing};
-use plimsoll_control::{Asked, ControlError, Journals, OnlyOne, PlacedTasks};
+use plimsoll_control::{Asked, ControlError, Journals, OnlyOne, Placed, PlacedTasks};
 use plimsoll_host::idle::ResumeLatency;
 use plimsoll_host::{HostError, Root, TaskCpuReader, online_cpus};
 use plimsoll_law::{AwakeEntry, AwakeSample, AwakeState, KeepAwake, TaskCpus};
@@ -53,6 +53,19 @@ pub struct GateRequest<'a> {
     /// The CPUs to which the tasks are restricted meanwhile; `None` leaves them where they run.
     pub pool: Option<CpuSet>,
     pub log: Option<&'a Path>,
+    /// That no other gate runs.
+    pub only: OnlyOne,
+}
+
+/// Becomes the one gate of this user, for [`GateRequest::only`].
+///
+/// # Errors
+/// [`SideError::OtherGate`] if one runs already; the journals' folder cannot be used.
+pub fn only_gate(journals: &Journals) -> Result<OnlyOne, SideError> {
+    match journals.only_one("gate")? {
+        Asked::Granted(only) => Ok(only),
+        Asked::TakenBy(owner) => Err(SideError::OtherGate { owner }),
+    }
 }
 
 /// A running gate. Dropping it gives everything back.
@@ -95,8 +108,8 @@ pub enum Followed {
 
 impl Gating {
     /// # Errors
-    /// [`SideError::OtherGate`] if one runs already; [`SideError::Follow`] or
-    /// [`SideError::NotHere`] if there are no such tasks; those of the log.
+    /// [`SideError::Follow`] or [`SideError::NotHere`] if there are no such tasks, or none can
+    /// be placed; those of the log.
     pub fn start(
         root: &Root,
         journals: &Journals,
@@ -111,10 +124,6 @@ impl Gating {
         if reader.is_empty() {
             return Err(follower.nobody());
         }
-        let only = match journals.only_one("gate")? {
-            Asked::Granted(only) => only,
-            Asked::TakenBy(owner) => return Err(SideError::OtherGate { owner }),
-        };
         let log = request.log.map(Log::open).transpose()?;
         let journal = journals.open(root)?;
         let now = Instant::now();
@@ -128,7 +137,10 @@ impl Gating {
             refused: BTreeMap::new(),
             follower,
             watch: Watch::start(root, now),
-            placed: request.pool.map(|pool| PlacedTasks::on(&pool, &journal)),
+            placed: request
+                .pool
+                .map(|pool| PlacedTasks::on(&pool, &journal))
+                .transpose()?,
             reader,
             online: online_cpus(root)?,
             hold: CpuSet::default(),
@@ -141,14 +153,14 @@ impl Gating {
             due: now,
             check_due: now + CHECK,
             root: root.clone(),
-            _only: only,
+            _only: request.only,
         };
         let entry = AwakeEntry::AwakeBegin {
             law: gating.law.clone(),
             state: gating.state.clone(),
         };
         gating.write(&entry, notify);
-        gating.follow_threads()?;
+        gating.begin_to_follow(notify)?;
         Ok(gating)
     }
 
@@ -241,9 +253,12 @@ impl Gating {
         let mut listed = Ok(());
         if self.follower.is_due(now) {
             listed = self.relist();
-            if let Err(error) = self.follow_threads() {
-                let warning = || format!("a task is not restricted to the pool: {error}");
-                self.say_once("pool", warning, notify);
+            match self.follow_threads() {
+                Ok(placed) => self.say_refused(&placed, now, notify),
+                Err(error) => {
+                    let warning = || format!("new tasks are not restricted to the pool: {error}");
+                    self.say_once("pool", warning, notify);
+                }
             }
         }
         let all = match listed.and_then(|()| self.reader.read()) {
@@ -273,11 +288,38 @@ impl Gating {
     }
 
     /// Watches the threads that the reader follows, and places them in the pool.
-    fn follow_threads(&mut self) -> Result<(), ControlError> {
+    fn follow_threads(&mut self) -> Result<Placed, ControlError> {
         self.watch.follow(self.reader.threads().map(|(_, tid)| tid));
         match &mut self.placed {
             Some(placed) => placed.follow(&self.reader.threads().collect::<Vec<_>>()),
-            None => Ok(()),
+            None => Ok(Placed::default()),
+        }
+    }
+
+    /// Without one that can be placed there is no pool; single ones that cannot are said.
+    fn begin_to_follow(&mut self, notify: Notify<'_>) -> Result<(), SideError> {
+        let placed = self.follow_threads()?;
+        match placed.refused.first() {
+            Some(why) if placed.placed == 0 && !placed.more => Err(SideError::NotHere {
+                what: "a pool for these tasks".to_owned(),
+                reason: why.clone(),
+                way_out: "leave --pool out, or follow other tasks",
+            }),
+            _ => {
+                self.say_refused(&placed, self.began, notify);
+                Ok(())
+            }
+        }
+    }
+
+    /// Names the first of them; the summary has their number.
+    fn say_refused(&mut self, placed: &Placed, now: Instant, notify: Notify<'_>) {
+        if placed.more {
+            self.follower.soon(now);
+        }
+        self.tally.not_placed(placed.refused.len());
+        if let Some(why) = placed.refused.first() {
+            self.say_once("refused", || why.clone(), notify);
         }
     }
 
@@ -377,9 +419,10 @@ impl Gating {
     pub fn finish(mut self, notify: Notify<'_>) -> Result<GateSummary, SideError> {
         self.hold = CpuSet::default();
         self.apply(notify)?;
-        if self.placed.is_some() && self.relist().is_ok() {
-            // Threads started a moment ago have inherited the pool.
-            self.follow_threads()?;
+        if let Some(placed) = &mut self.placed
+            && let Some(left) = placed.give_back()?
+        {
+            notify(Notice::Warning(format!("{left} Run: plimsoll repair")));
         }
         Ok(self.tally.summary(self.began.elapsed()))
     }

@@ -15,6 +15,7 @@ pub(super) struct GateTally {
     rounds: u32,
     answers: u32,
     longest_answer: Duration,
+    unplaced: usize,
     /// CPU time of this program at the start.
     own_before: Option<Duration>,
 }
@@ -38,6 +39,8 @@ pub struct GateSummary {
     /// How often a task moved to a CPU that was not held, as the kernel told, and how long at
     /// the longest until that CPU was held.
     pub answers: (u32, Duration),
+    /// Threads that could not be restricted to the pool.
+    pub unplaced: usize,
     /// CPU time of this program without its spinners.
     pub own: Option<CpuTime>,
 }
@@ -65,6 +68,10 @@ impl GateTally {
         self.longest_answer = self.longest_answer.max(after);
     }
 
+    pub(super) fn not_placed(&mut self, threads: usize) {
+        self.unplaced += threads;
+    }
+
     pub(super) fn changed(&mut self) {
         self.changes += 1;
     }
@@ -83,6 +90,7 @@ impl GateTally {
             changes: self.changes,
             longest_period: self.longest_period,
             answers: (self.answers, self.longest_answer),
+            unplaced: self.unplaced,
             own: own.map(CpuTime),
         }
     }
@@ -114,6 +122,11 @@ impl fmt::Display for GateSummary {
                 let after = human_duration(after);
                 write!(f, "; {moves} moves to other CPUs, held within {after}")?;
             }
+        }
+        match self.unplaced {
+            0 => {}
+            1 => f.write_str("; 1 thread was not restricted to the pool")?,
+            n => write!(f, "; {n} threads were not restricted to the pool")?,
         }
         match self.own {
             // Shorter ones are mostly start and end.

@@ -75,6 +75,7 @@ impl Fake {
         let period = Duration::from_millis(1);
         let mut law = KeepAwake::new(HoldRule::BreakEven, price, Vec::new(), period);
         law.blind_after = Duration::ZERO;
+        let journals = Journals::at(self.path("journals"));
         let request = GateRequest {
             follow: Follow::Process(100),
             law,
@@ -82,8 +83,8 @@ impl Fake {
             limit: ResumeLatency::PollOnly,
             pool: None,
             log,
+            only: only_gate(&journals)?,
         };
-        let journals = Journals::at(self.path("journals"));
         let means = IdleMeans::ResumeLatency;
         Gating::start(&self.root(), &journals, request, means, &mut |_| {})
     }

@@ -1,0 +1,160 @@
+//! The command of `plimsoll gate -- CMD`.
+
+use super::args::GateArgs;
+use crate::failure::Failure;
+use crate::note::note;
+use crate::side::exit_code;
+use plimsoll_control::{ControlError, Journals, PlacedTasks};
+use plimsoll_host::{Pid, Root, own_foreground_group};
+use plimsoll_model::CpuSet;
+use plimsoll_side::{Notice, Signal};
+use rustix::process::{Pid as RawPid, Signal as UnixSignal, getpgid, getpgrp, kill_process};
+use rustix::thread::{CpuSet as Mask, sched_setaffinity};
+use std::io;
+use std::process::{Child, Command};
+
+/// A command that was started for a gate, in the foreground as by `nice`.
+#[derive(Debug)]
+pub(super) struct Job {
+    child: Child,
+    /// It, and what it starts, on the CPUs of the pool.
+    placed: Option<PlacedTasks>,
+}
+
+impl Job {
+    /// `None` if no command was named.
+    pub(super) fn start(
+        args: &GateArgs,
+        pool: Option<&CpuSet>,
+        journals: &Journals,
+        root: &Root,
+    ) -> Result<Option<Job>, Failure> {
+        let Some((program, rest)) = args.command.split_first() else {
+            return Ok(None);
+        };
+        let mut command = Command::new(program);
+        command.args(rest);
+        let placed = pool.map(|pool| PlacedTasks::for_command(pool, &journals.open(root)?));
+        let placed = placed
+            .transpose()
+            .map_err(|error: ControlError| fail(&error))?;
+        let child = spawn(command, pool).map_err(|error| {
+            note(&format!(
+                "plimsoll: '{}' cannot be run: {error}",
+                program.to_string_lossy()
+            ));
+            Failure::Command(match error.kind() {
+                io::ErrorKind::NotFound => 127,
+                _ => 126,
+            })
+        })?;
+        let mut job = Job { child, placed };
+        let pid = job.pid();
+        let told = job.placed.as_mut().map(|placed| placed.started(pid));
+        match told.transpose() {
+            Ok(_) => Ok(Some(job)),
+            Err(error) => Err(job.end(fail(&error))),
+        }
+    }
+
+    pub(super) fn pid(&self) -> Pid {
+        self.child.id()
+    }
+
+    /// A command that was started for a gate does not run without it after an error.
+    pub(super) fn end(&mut self, failure: Failure) -> Failure {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        failure
+    }
+
+    /// The exit code, if it has ended.
+    pub(super) fn exit_code(&mut self) -> Result<Option<u8>, Failure> {
+        let status = self.child.try_wait();
+        let status =
+            status.map_err(|e| Failure::Run(format!("the command cannot be waited for: {e}")))?;
+        Ok(status.map(exit_code))
+    }
+
+    /// Passes a signal on, unless the command has it already.
+    pub(super) fn pass_on(&self, signal: Signal, root: &Root) {
+        let number = match signal {
+            Signal::Pause => return,
+            Signal::Terminate => UnixSignal::TERM,
+            Signal::HangUp => UnixSignal::HUP,
+            Signal::Interrupt => UnixSignal::INT,
+            Signal::Quit => UnixSignal::QUIT,
+        };
+        let is_key = matches!(signal, Signal::Interrupt | Signal::Quit);
+        if is_key && self.has_terminal(root) {
+            return;
+        }
+        // One that has just ended needs none.
+        let _ = kill_process(RawPid::from_child(&self.child), number);
+    }
+
+    fn has_terminal(&self, root: &Root) -> bool {
+        let child = getpgid(Some(RawPid::from_child(&self.child))).ok();
+        let number = |group: RawPid| group.as_raw_nonzero().get().unsigned_abs();
+        share_terminal(
+            own_foreground_group(root),
+            number(getpgrp()),
+            child.map(number),
+        )
+    }
+
+    /// Gives what it has left on the pool its CPUs back.
+    pub(super) fn give_back(&mut self, notify: &mut dyn FnMut(Notice)) -> Result<(), Failure> {
+        if let Some(placed) = &mut self.placed
+            && let Some(left) = placed.give_back().map_err(|error| fail(&error))?
+        {
+            notify(Notice::Warning(format!("{left} Run: plimsoll repair")));
+        }
+        Ok(())
+    }
+}
+
+fn fail(error: &ControlError) -> Failure {
+    Failure::Run(error.to_string())
+}
+
+/// Whether the keys of the terminal reach this process and the command: those of process
+/// groups, with that in the terminal's foreground first.
+fn share_terminal(foreground: Option<Pid>, own: Pid, child: Option<Pid>) -> bool {
+    foreground == Some(own) && child == Some(own)
+}
+
+/// On a thread of its own, from which the command inherits its CPUs.
+fn spawn(mut command: Command, pool: Option<&CpuSet>) -> io::Result<Child> {
+    let spawn = move || {
+        if let Some(pool) = pool {
+            let mut mask = Mask::new();
+            pool.iter().for_each(|cpu| mask.set(cpu as usize));
+            sched_setaffinity(None, &mask)?;
+        }
+        command.spawn()
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, spawn)?;
+        let gone = |_| io::Error::other("the thread that starts it panicked");
+        thread.join().map_err(gone)?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_reach_both_only_in_the_same_group_in_the_foreground() {
+        for (foreground, child, both) in [
+            (Some(7), Some(7), true),
+            (Some(8), Some(7), false),
+            (Some(7), Some(8), false),
+            (None, Some(7), false),
+            (Some(7), None, false),
+        ] {
+            assert_eq!(share_terminal(foreground, 7, child), both);
+        }
+    }
+}
