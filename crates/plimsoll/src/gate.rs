@@ -19,7 +19,7 @@ use plimsoll_control::Journals;
 use plimsoll_host::{Root, cores_of, online_cpus};
 use plimsoll_law::{KeepAwake, Price};
 use plimsoll_model::{CpuSet, CpuTime, Share};
-use plimsoll_side::gate::{Follow, Followed, GateRequest, Gating, only_gate};
+use plimsoll_side::gate::{Follow, Followed, GateRequest, GateSummary, Gating, only_gate};
 use plimsoll_side::{Notice, Signal, SignalSource};
 use prove::Prove;
 use std::time::{Duration, Instant};
@@ -79,18 +79,21 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
     if let Some(job) = &mut job {
         job.give_back(&mut notify)?;
     }
-    let mut summary = summary?;
-    if args.prove {
+    say(summary?, prove.as_ref(), &mut notify);
+    match code {
+        0 => Ok(()),
+        code => Err(Failure::Command(code)),
+    }
+}
+
+fn say(mut summary: GateSummary, prove: Option<&Prove>, notify: &mut dyn FnMut(Notice)) {
+    if prove.is_some() {
         // The probe's threads are of this process, too.
         summary.own = None;
     }
     notify(Notice::Note(summary.to_string()));
-    for line in prove.iter().flat_map(Prove::findings) {
+    for line in prove.into_iter().flat_map(Prove::findings) {
         notify(Notice::Note(line));
-    }
-    match code {
-        0 => Ok(()),
-        code => Err(Failure::Command(code)),
     }
 }
 
