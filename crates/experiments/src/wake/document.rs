@@ -1,6 +1,6 @@
 //! The findings as a document.
 
-use super::findings::{Because, PolicyFinding, WakeFindings};
+use super::findings::{Because, P99Change, PolicyFinding, WakeFindings};
 use super::plan::WakePlan;
 use super::program::Program;
 use super::{Wake, charts, tables};
@@ -42,9 +42,10 @@ fn saved(row: &PolicyFinding) -> Option<String> {
         Some(burn) => format!("{} % of all CPU time more", estimate(Some(burn), 1)),
         None => "an unknown burn".to_owned(),
     };
-    let verdict = match row.differs {
-        Some(true) => "",
-        Some(false) => "; not significantly different from as-is",
+    let verdict = match row.p99_change {
+        Some(P99Change::Lower) => "",
+        Some(P99Change::Higher) => "; significantly slower than as-is",
+        Some(P99Change::NotSignificant) => "; not significantly different from as-is",
         None => "; too few passes for an interval",
     };
     let relative = match row.p99_ratio {

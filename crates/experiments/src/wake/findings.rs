@@ -96,8 +96,8 @@ pub struct PolicyFinding {
     pub clock_loss_pct: Option<Estimate>,
     /// Why there is none; null if there is.
     pub clock_absent: Option<String>,
-    /// Whether the p99 is lower than as it is, beyond noise, by its ratio. Null if too few trials show it.
-    pub differs: Option<bool>,
+    /// The p99 against that as it is, by its ratio. Null if too few trials show it.
+    pub p99_change: Option<P99Change>,
     /// Valid trials.
     pub trials: usize,
 }
@@ -141,12 +141,21 @@ pub struct RecommendedPolicy {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+pub enum P99Change {
+    /// By the whole interval, and by more than two equal visits differ.
+    Lower,
+    Higher,
+    NotSignificant,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Because {
     /// It burns least of those that keep the budget and the latency that were asked for.
     WithinLimits,
     /// It burns least of those whose p99, by its interval, may be at most 1.1 times the lowest.
     Knee,
-    /// No policy differs from as it is beyond noise.
+    /// No policy has a lower p99 than as it is, beyond noise.
     NoneDiffers,
     /// None keeps the budget and the latency that were asked for.
     NoneWithinLimits,

@@ -2,7 +2,7 @@
 
 use super::args;
 use super::experiment::Wake;
-use super::findings::{Because, PolicyFinding, WakeFindings};
+use super::findings::{Because, P99Change, PolicyFinding, WakeFindings};
 use super::outcome::{Recorded, StateUse, WakeLoad, WakeOutcome, WakeSetting, WakeTrial, Wakes};
 use super::plan::{BurnBudget, Placed, WakePlan, WakePlanner};
 use super::prepare::waker;
@@ -242,7 +242,7 @@ fn a_policy_that_burns_more_has_to_be_seen_to_be_better() {
     plan.policies.retain(|p| *p != IdlePolicy::Spinner);
     let dear = (0..60).filter(|seed| {
         let found = unsteady.findings(&plan, *seed);
-        let gate_differs = policy(&found, IdlePolicy::Gate).differs == Some(true);
+        let gate_differs = policy(&found, IdlePolicy::Gate).p99_change == Some(P99Change::Lower);
         gate_differs && found.recommended.policy == Some(IdlePolicy::AllAwake)
     });
     // They are equal, and the interval of a ratio is wholly above by chance in 2.5 %.
@@ -281,14 +281,28 @@ fn slow_passes_hide_no_difference_and_make_none() {
     let (mut found, mut held, mut made) = (0, 0, 0);
     for seed in 0..60 {
         let gate = of(slow, seed);
-        found += u32::from(gate.differs == Some(true));
+        found += u32::from(gate.p99_change == Some(P99Change::Lower));
         held += u32::from(gate.p99_ratio.unwrap().holds(11.0 / 34.0));
-        made += u32::from(of(same, seed).differs == Some(true));
+        made += u32::from(of(same, seed).p99_change == Some(P99Change::Lower));
     }
     assert!(found >= 40, "{found} of 60");
     assert!(held >= 54, "{held} of 60");
     // 2.5 % of 60, and three standard deviations.
     assert!(made <= 5, "{made} of 60");
+}
+
+/// A policy that makes wake-ups slower is said to.
+#[test]
+fn what_is_slower_is_not_called_the_same() {
+    // The gate's exit takes as long as the others do, and theirs nothing.
+    let slower = Simulated {
+        exit_us: -20.0,
+        ..USUAL
+    };
+    let found = slower.findings(&plan(), 1);
+    let gate = policy(&found, IdlePolicy::Gate);
+    assert_eq!(gate.p99_change, Some(P99Change::Higher), "{gate:?}");
+    assert_ne!(found.recommended.policy, Some(IdlePolicy::Gate));
 }
 
 #[test]

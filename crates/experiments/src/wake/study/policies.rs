@@ -1,7 +1,7 @@
 //! What each policy burns and saves. Pure.
 
 use super::Cell;
-use crate::wake::findings::{NoiseFinding, PolicyFinding};
+use crate::wake::findings::{NoiseFinding, P99Change, PolicyFinding};
 use crate::wake::outcome::WakeTrial;
 use crate::wake::plan::WakePlan;
 use plimsoll_model::{Energy, Estimate, IdlePolicy};
@@ -146,10 +146,6 @@ fn finding(
     let positive = |figure: &Option<Figure>| figure.as_ref().map(Figure::positive_estimate);
     let saved_us = estimate(&saved);
     let p99_ratio = as_is.and_then(|as_is| ratio(as_is, row));
-    let differs = p99_ratio.and_then(|ratio| {
-        let noise = noise.map_or(1.0, |noise| noise.value.min(1.0 / noise.value));
-        Some(ratio.high? < 1.0 && ratio.value < noise)
-    });
     let has_window = row.trials > 0;
     PolicyFinding {
         policy: row.policy,
@@ -176,9 +172,20 @@ fn finding(
             }
         }),
         clock_loss_pct: estimate(&clock_loss),
-        differs,
+        p99_change: p99_ratio.and_then(|ratio| p99_change(ratio, noise)),
         trials: row.trials,
     }
+}
+
+/// `None` without an interval.
+fn p99_change(ratio: Estimate, noise: Option<Estimate>) -> Option<P99Change> {
+    let (low, high) = ratio.interval()?;
+    let noise = noise.map_or(1.0, |noise| noise.value.min(1.0 / noise.value));
+    Some(match ratio.value {
+        value if high < 1.0 && value < noise => P99Change::Lower,
+        value if low > 1.0 && value > 1.0 / noise => P99Change::Higher,
+        _ => P99Change::NotSignificant,
+    })
 }
 
 const NO_TRIAL: &str = "too few valid trials of all policies";
