@@ -271,7 +271,7 @@ fn notes(found: &RigFindings) -> Vec<Sentence> {
     }
     if let Some(ratio) = found.kernel.interruption_ratio {
         texts.push(format!(
-            "Interruptions by the kernel, the hypervisor and other processes make the same work in plain threads take {} times as long. Efficiency, gradient and inflation are relative to plain threads, with interruptions.",
+            "Interruptions by the kernel, the hypervisor and other processes, or by workers of the scheduler that spin while idle, make the same work in plain threads take {} times as long. Efficiency, gradient and inflation are relative to plain threads, with interruptions.",
             estimate(Some(ratio), 3)
         ));
     }
