@@ -80,7 +80,38 @@ impl ServiceMeter {
     /// The service is not there.
     pub fn open(&self, threads: &[u32]) -> Result<Option<CpuMeter>, RunError> {
         let source = self.target.source(&self.root, threads)?;
-        Ok(CpuMeter::open(&self.root, &source)?)
+        match CpuMeter::open(&self.root, &source) {
+            // Found a moment ago, and already gone: whoever listens now.
+            Err(HostError::NoProcess { .. }) if self.is_found() => {
+                let source = self.target.source(&self.root, threads)?;
+                Ok(CpuMeter::open(&self.root, &source)?)
+            }
+            opened => Ok(opened?),
+        }
+    }
+
+    /// Whether nobody named its processes.
+    fn is_found(&self) -> bool {
+        matches!(self.target, ServiceTarget::Listening(_))
+    }
+
+    /// The same, but `kept` goes on if it still counts the service. What each new
+    /// meter misses of ended threads and children is then missed once.
+    ///
+    /// # Errors
+    /// The service is not there.
+    pub fn go_on(
+        &self,
+        kept: Option<CpuMeter>,
+        threads: &[u32],
+    ) -> Result<Option<CpuMeter>, RunError> {
+        if let Some(mut meter) = kept {
+            let source = self.target.source(&self.root, threads)?;
+            if meter.counts(&source) {
+                return Ok(Some(meter));
+            }
+        }
+        self.open(threads)
     }
 
     /// A sentence about a process of the service that is stopped, if one is.
@@ -90,8 +121,10 @@ impl ServiceMeter {
             _ => return Ok(None),
         };
         for pid in pids {
-            if let Some(why) = stopped(&self.root, pid)? {
-                return Ok(Some(why));
+            match stopped(&self.root, pid) {
+                Ok(None) => {}
+                Err(HostError::NoProcess { .. }) if self.is_found() => {}
+                why => return Ok(why?),
             }
         }
         Ok(None)

@@ -4,8 +4,8 @@ use crate::conduct::RunError;
 use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
 use crate::silence::probe;
 use plimsoll_host::{
-    Cgroups, HostError, Listeners, Pid, Root, cores_of, cpu_quota, listeners, online_cpus,
-    own_allowed_cpus, process_name, service_cpus,
+    Cgroups, HostError, Listeners, Pid, Root, cores_of, cpu_quota, ignores_children, listeners,
+    online_cpus, own_allowed_cpus, process_name, service_cpus,
 };
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_model::{
@@ -144,7 +144,24 @@ impl FoundService {
             name: name.to_owned(),
             outcome,
         };
-        requirements.map(requirement).into()
+        let lost = self.lost_children(root);
+        let lost = lost.map(|outcome| ("CPU time of children that have ended", outcome));
+        requirements
+            .into_iter()
+            .chain(lost)
+            .map(requirement)
+            .collect()
+    }
+
+    /// A process of it that does not wait for its children: the parents' counters
+    /// do not have them.
+    fn lost_children(&self, root: &Root) -> Option<Outcome> {
+        match self.target {
+            ServiceTarget::Process(_) | ServiceTarget::Listening(_) => {
+                lost_children(root, &self.pids)
+            }
+            _ => None,
+        }
     }
 
     fn answers(&self) -> Outcome {
@@ -198,6 +215,20 @@ fn missed(lost: String, remedy: &str) -> Outcome {
     }
 }
 
+fn lost_children(root: &Root, pids: &[Pid]) -> Option<Outcome> {
+    // What cannot be looked into is no reason for a doubt.
+    let pid = ignores_children(root, pids).ok().flatten()?;
+    let name = process_name(root, pid).unwrap_or_default();
+    Some(missed(
+        format!(
+            "process {pid} ({name}) does not wait for its children (SIGCHLD is ignored): if it starts any, \
+             CPU time that they use shortly before they end is missing, and all CPU figures of the service \
+             are too low"
+        ),
+        "name the service with --service-cgroup",
+    ))
+}
+
 fn processes(root: &Root, pids: &[Pid]) -> String {
     let name = |pid: &Pid| match process_name(root, *pid) {
         Some(name) => format!("{name} ({pid})"),
@@ -247,6 +278,25 @@ mod tests {
         assert_eq!(generator_cpus(&set("0"), Some(&set("0"))), set("0"));
         assert_eq!(generator_cpus(&set("0-2"), Some(&set("0-2"))), set("1-2"));
         assert_eq!(generator_cpus(&set("0-3"), None), set("0-3"));
+    }
+
+    #[test]
+    fn children_that_nobody_waits_for_are_said_to_be_missing() {
+        let tree = tempfile::tempdir().unwrap();
+        let folder = tree.path().join("proc/7");
+        std::fs::create_dir_all(&folder).unwrap();
+        let stat = format!("7 (forker) S 1 {}0 0 0 20 0 1 0 7 0 0\n", "0 ".repeat(10));
+        std::fs::write(folder.join("stat"), stat).unwrap();
+        let said = |mask: &str| {
+            std::fs::write(folder.join("status"), format!("SigIgn:\t{mask}\n")).unwrap();
+            lost_children(&Root::at(tree.path()), &[7])
+        };
+        assert_eq!(said("0000000000001000"), None);
+        let lost = said("0000000000010000");
+        assert!(
+            matches!(&lost, Some(Outcome::Missed { lost, .. }) if lost.contains("process 7 ")),
+            "{lost:?}"
+        );
     }
 
     #[test]

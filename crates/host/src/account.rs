@@ -161,6 +161,11 @@ impl ProcessAccount {
         parts
     }
 
+    /// Whether threads that ended unobserved have used CPU time.
+    pub(crate) fn has_unseen(&self) -> bool {
+        self.source == Source::Schedstat && self.excess.time() > CpuTime::ZERO
+    }
+
     /// Known CPU time since the process started.
     pub(crate) fn lifetime(&self) -> CpuTime {
         match self.source {

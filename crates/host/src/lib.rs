@@ -79,9 +79,9 @@ pub use moves::{Move, MoveEvents, Moved};
 pub use node_metrics::{NodeMetrics, NodeMetricsError};
 pub use pressure::pressure;
 pub use process::{
-    Pid, ProcessStat, Tid, allowed_cpus, available_memory, online_cpus, own_allowed_cpus,
-    own_foreground_group, own_ignored_signals, own_resident_memory, own_voluntary_switches,
-    process_name, service_cpus,
+    Pid, ProcessStat, Tid, allowed_cpus, available_memory, ignores_children, online_cpus,
+    own_allowed_cpus, own_foreground_group, own_ignored_signals, own_resident_memory,
+    own_voluntary_switches, process_name, service_cpus,
 };
 pub use provenance::provenance;
 pub use reading::{Reading, Window, difference};

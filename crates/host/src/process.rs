@@ -151,11 +151,31 @@ pub fn own_foreground_group(root: &Root) -> Option<Pid> {
 /// The signals that this process was started to ignore (for instance by
 /// `nohup`), as a bit mask: signal `n` is bit `n - 1` (SigIgn, proc(5)).
 pub fn own_ignored_signals(root: &Root) -> Result<u64, HostError> {
-    root.parse("/proc/self/status", |text| {
-        let mask = text.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-            .ok_or_else(|| Malformed::new("a mask of ignored signals", text))
-    })
+    root.parse("/proc/self/status", ignored)
+}
+
+fn ignored(status: &str) -> Result<u64, Malformed> {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .ok_or_else(|| Malformed::new("a mask of ignored signals", status))
+}
+
+/// The first of these processes and their descendants that ignores SIGCHLD: the
+/// kernel then drops the CPU time of its children when they end (signal(7),
+/// times(2)).
+///
+/// # Errors
+/// If processes cannot be read.
+pub fn ignores_children(root: &Root, pids: &[Pid]) -> Result<Option<Pid>, HostError> {
+    const SIGCHLD: u64 = 1 << 16;
+    for pid in with_descendants(root, pids)? {
+        // One that has just ended has no mask.
+        let mask = root.parse_optional(format!("/proc/{pid}/status"), ignored)?;
+        if mask.is_some_and(|mask| mask & SIGCHLD != 0) {
+            return Ok(Some(pid));
+        }
+    }
+    Ok(None)
 }
 
 /// The resident memory of this process (VmRSS, proc(5)); `None` if the kernel does not
@@ -379,6 +399,18 @@ mod tests {
             |text: &str| own_ignored_signals(FakeTree::new().file("proc/self/status", text).root());
         assert_eq!(of("Name:\tx\nSigIgn:\t0000000000001001\n").unwrap(), 0x1001);
         assert!(own_ignored_signals(&Root::machine()).is_ok());
+    }
+
+    #[test]
+    fn a_process_that_does_not_wait_for_children_is_found_among_descendants() {
+        let tree = FakeTree::new();
+        tree.process(FakeProcess::ANY);
+        tree.process(FakeProcess::new(101, 100));
+        let tree = tree.file("proc/100/status", "SigIgn:\t0000000000001000\n");
+        let found = |tree: &FakeTree| ignores_children(tree.root(), &[100]).unwrap();
+        assert_eq!(found(&tree), None);
+        let tree = tree.file("proc/101/status", "SigIgn:\t0000000000011000\n");
+        assert_eq!(found(&tree), Some(101));
     }
 
     #[test]

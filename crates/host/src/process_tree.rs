@@ -30,6 +30,8 @@ pub(crate) struct ProcessTree {
     tick: Tick,
     members: BTreeMap<Pid, Member>,
     ended: TaskTimes,
+    /// Whether a member that has ended had time that was not seen.
+    ended_unseen: bool,
 }
 
 #[derive(Debug)]
@@ -57,6 +59,7 @@ impl ProcessTree {
             tick,
             members: BTreeMap::new(),
             ended: task::ZERO,
+            ended_unseen: false,
         };
         for sample in samples {
             tree.record(sample, CountFrom::FirstSample);
@@ -91,6 +94,11 @@ impl ProcessTree {
         self.members.iter().fold(self.ended, |sum, (pid, member)| {
             task::plus(sum, self.times_of(*pid, member))
         })
+    }
+
+    /// Whether CPU time was added that no reading of a thread shows.
+    pub(crate) fn has_unseen(&self) -> bool {
+        self.ended_unseen || self.members.values().any(Member::has_unseen)
     }
 
     fn times_of(&self, pid: Pid, member: &Member) -> TaskTimes {
@@ -129,6 +137,7 @@ impl ProcessTree {
             return;
         };
         self.ended = task::plus(self.ended, self.times_of(pid, &member));
+        self.ended_unseen |= member.has_unseen();
         if let Some(parent) = self.members.get_mut(&member.stat.parent) {
             parent.known_children = parent.known_children + member.lifetime();
         }
@@ -136,6 +145,10 @@ impl ProcessTree {
 }
 
 impl Member {
+    fn has_unseen(&self) -> bool {
+        self.account.has_unseen() || self.unseen_children.time() > CpuTime::ZERO
+    }
+
     /// Lower bound of what its parent's counter will include for it.
     fn lifetime(&self) -> CpuTime {
         self.account.lifetime() + self.stat.reaped.max(self.known_children)

@@ -4,7 +4,7 @@
 //! listening sockets; the links in /proc/PID/fd show which processes hold them.
 
 use crate::error::{HostError, Malformed};
-use crate::process::{Pid, processes};
+use crate::process::{Pid, ProcessStat, processes};
 use crate::root::Root;
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 /// The processes that listen at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listeners {
-    /// PIDs of the holders of the listening socket, in ascending order.
+    /// PIDs of the holders of the listening socket that did not inherit it, in
+    /// ascending order.
     Found(Vec<Pid>),
     /// The socket exists, but its holder may be among `unreadable` processes:
     /// run as root or name the process.
@@ -53,7 +54,40 @@ pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostErro
         return Ok(Listeners::NotListening);
     }
     let (pids, unreadable) = holders(root, &inodes)?;
-    Ok(classify(pids, unreadable))
+    Ok(classify(without_heirs(root, pids)?, unreadable))
+}
+
+/// Those of the holders that descend from no other one: a server that starts a
+/// process for each request leaves them its socket, and they soon end. Those that
+/// have ended by now are left out.
+fn without_heirs(root: &Root, holders: Vec<Pid>) -> Result<Vec<Pid>, HostError> {
+    let mut heads = Vec::new();
+    for pid in &holders {
+        match ProcessStat::read_if_shown(root, *pid)? {
+            Some(stat) if !stat.has_ended() && !inherits(root, stat, &holders)? => {
+                heads.push(*pid);
+            }
+            _ => {}
+        }
+    }
+    Ok(heads)
+}
+
+/// Whether an ancestor is one of the holders.
+fn inherits(root: &Root, stat: ProcessStat, holders: &[Pid]) -> Result<bool, HostError> {
+    // PIDs are reused while they are followed: no loop is endless.
+    const MOST_ANCESTORS: usize = 64;
+    let mut parent = stat.parent;
+    for _ in 0..MOST_ANCESTORS {
+        if holders.contains(&parent) {
+            return Ok(true);
+        }
+        match ProcessStat::read_if_shown(root, parent)? {
+            Some(stat) if parent > 1 => parent = stat.parent,
+            _ => break,
+        }
+    }
+    Ok(false)
 }
 
 fn classify(holders: Vec<Pid>, unreadable: usize) -> Listeners {

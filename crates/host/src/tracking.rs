@@ -110,6 +110,18 @@ impl ServiceProcesses {
         Ok(pids.iter().all(|pid| self.is_member(*pid)))
     }
 
+    /// Whether its members without a member parent are among these, the heads of
+    /// a service, and nothing else.
+    pub(crate) fn is_of(&self, pids: &[Pid]) -> bool {
+        self.roots.iter().all(|pid| pids.contains(pid))
+    }
+
+    /// Whether threads or children that ended between two readings have used CPU
+    /// time.
+    pub(crate) fn has_unseen(&self) -> bool {
+        self.tree.has_unseen()
+    }
+
     fn is_member(&self, pid: Pid) -> bool {
         self.members.iter().any(|member| member.stat.pid == pid)
     }

@@ -81,6 +81,16 @@ impl Session {
         ns(self.began.elapsed())
     }
 
+    /// Whether no request is offered now, and none before the next phase.
+    pub fn rests(&self) -> bool {
+        let Shape::Phases(phases) = &self.shape else {
+            return false;
+        };
+        let at = phases.phase_at(self.began.elapsed());
+        let phase = at.and_then(|(index, _)| phases.0.get(index));
+        phase.is_none_or(|phase| phase.rate.get() <= 0.0)
+    }
+
     pub fn began(&self) -> Instant {
         self.began
     }

@@ -36,6 +36,11 @@ impl Machine {
 
     fn listens(&self, pid: Pid) {
         self.runs(pid, 0);
+        self.holds(pid);
+    }
+
+    /// It has the listening socket.
+    fn holds(&self, pid: Pid) {
         let folder = self.0.path().join(format!("proc/{pid}/fd"));
         fs::create_dir_all(&folder).unwrap();
         symlink("socket:[77]", folder.join("3")).unwrap();
@@ -107,4 +112,45 @@ fn a_process_that_was_named_is_not_replaced_by_another() {
     machine.listens(200);
     let error = machine.sensors(named).open(&[], &[]).unwrap_err();
     assert!(error.to_string().contains("no process 100"), "{error}");
+}
+
+#[test]
+fn a_process_for_each_request_is_no_service_of_its_own() {
+    let machine = Machine::new();
+    machine.listens(100);
+    let zeros = "0 ".repeat(9);
+    let stat = format!("101 (web) S 100 {zeros}0 0 0 0 20 0 1 0 101 0 0\n");
+    machine.write("proc/101/stat", &stat);
+    machine.write("proc/101/task/101/schedstat", "0 0 1\n");
+    machine.holds(101);
+    // It has ended since processes were listed.
+    machine.holds(102);
+    let used = machine.trial(&listening(), || {
+        machine.ends(101);
+        machine.runs(100, 30);
+    });
+    assert_eq!(used, Some(30));
+    let meter = ServiceMeter::new(&Root::at(machine.0.path()), &listening());
+    assert!(meter.open(&[]).unwrap().is_some());
+    assert_eq!(meter.stopped().unwrap(), None);
+}
+
+#[test]
+fn a_meter_goes_on_until_the_service_is_started_again() {
+    let machine = Machine::new();
+    machine.write("proc/self/schedstat", "1 1 1\n");
+    machine.listens(100);
+    let meter = ServiceMeter::new(&Root::at(machine.0.path()), &listening());
+    let kept = meter.open(&[]).unwrap();
+    machine.runs(100, 30);
+    let mut kept = meter.go_on(kept, &[]).unwrap().unwrap();
+    assert_eq!(
+        kept.read().unwrap().0.as_millis(),
+        30,
+        "since it was opened"
+    );
+    machine.ends(100);
+    machine.listens(200);
+    let mut new = meter.go_on(Some(kept), &[]).unwrap().unwrap();
+    assert_eq!(new.read().unwrap().0.as_millis(), 0);
 }

@@ -3,7 +3,7 @@
 use super::outcome::{BurstOutcome, BurstSetting, BurstTrial};
 use super::plan::BurstPlan;
 use super::prepare::BurstSite;
-use super::sampler::TimeLines;
+use super::sampler::{KeptMeters, TimeLines};
 use crate::experiment::Machine;
 use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, ServiceMeter, probe};
 use plimsoll_host::Root;
@@ -27,12 +27,14 @@ impl<'a> BurstRunner<'a> {
         let root = &machine.root;
         let meters: Vec<ServiceMeter> = site.sites.iter().map(|site| site.meter(root)).collect();
         let phases = Arc::new(plan.phases());
+        let kept = KeptMeters::default();
         let mut loads = Vec::new();
         for ((_, load), site) in plan.loads().zip(&site.sites) {
             let lines = TimeLines {
                 meters: meters.clone(),
                 step: plan.step,
                 serves_here: matches!(load.workload, Workload::Hash(_)),
+                kept: Arc::clone(&kept),
                 sampling: None,
             };
             let offered = site.runner(load, root)?;

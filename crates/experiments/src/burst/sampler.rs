@@ -6,8 +6,8 @@ use plimsoll_host::{CpuMeter, HostError};
 use plimsoll_load::Threads;
 use plimsoll_model::{CpuTime, TrialSpec, human_duration};
 use plimsoll_study::validity::Allowance;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -18,36 +18,34 @@ pub(super) struct TimeLines {
     pub(super) step: Duration,
     /// Whether the target is the hash service: then a worker that wakes up late is what is measured.
     pub(super) serves_here: bool,
+    /// The counters of the trial before, of whichever target.
+    pub(super) kept: KeptMeters,
     pub(super) sampling: Option<Sampling>,
 }
 
-type Sampled = Result<Vec<Option<CpuLine>>, (Duration, HostError)>;
+/// Counters between two trials, shared by all targets. A new one for each trial would
+/// each time miss up to two clock ticks of threads that have ended.
+pub(super) type KeptMeters = Arc<Mutex<Vec<Option<CpuMeter>>>>;
+
+type Meters = Vec<Option<CpuMeter>>;
+type Sampled = Result<(Vec<Option<CpuLine>>, Meters), (Duration, HostError)>;
 
 /// A thread that samples until it is dropped.
 pub(super) struct Sampling {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Sampled>>,
-    counter: Option<&'static str>,
 }
 
 impl Sampling {
-    fn start(
-        began: Instant,
-        step: Duration,
-        meters: Vec<Option<CpuMeter>>,
-    ) -> std::io::Result<Sampling> {
+    fn start(began: Instant, step: Duration, meters: Meters) -> std::io::Result<Sampling> {
         let stop = Arc::new(AtomicBool::new(false));
-        let (stopped, counter) = (
-            Arc::clone(&stop),
-            meters.iter().flatten().next().map(CpuMeter::counter),
-        );
+        let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("time-line".to_owned())
             .spawn(move || sample(began, step, meters, &stopped))?;
         Ok(Sampling {
             stop,
             thread: Some(thread),
-            counter,
         })
     }
 
@@ -69,12 +67,7 @@ impl Drop for Sampling {
     }
 }
 
-fn sample(
-    began: Instant,
-    step: Duration,
-    mut meters: Vec<Option<CpuMeter>>,
-    stop: &AtomicBool,
-) -> Sampled {
+fn sample(began: Instant, step: Duration, mut meters: Meters, stop: &AtomicBool) -> Sampled {
     let mut lines: Vec<Option<CpuLine>> = meters
         .iter()
         .map(|meter| meter.as_ref().map(|_| CpuLine::default()))
@@ -92,7 +85,7 @@ fn sample(
             }
         }
         if is_last {
-            return Ok(lines);
+            return Ok((lines, meters));
         }
         due += step;
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
@@ -101,9 +94,17 @@ fn sample(
     }
 }
 
+fn locked(kept: &KeptMeters) -> MutexGuard<'_, Meters> {
+    // Counters that a panicked thread leaves are none.
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl TimeLines {
     fn begin(&mut self, began: Instant, threads: &[u32]) -> Result<(), RunError> {
-        let meters = self.meters.iter().map(|meter| meter.open(threads));
+        let mut kept = std::mem::take(&mut *locked(&self.kept));
+        kept.resize_with(self.meters.len(), || None);
+        let meters = self.meters.iter().zip(kept);
+        let meters = meters.map(|(meter, kept)| meter.go_on(kept, threads));
         let meters = meters.collect::<Result<Vec<_>, RunError>>()?;
         let sampling = Sampling::start(began, self.step, meters);
         self.sampling = Some(sampling.map_err(|error| {
@@ -146,14 +147,17 @@ impl BackgroundJob<BurstSetting, BurstOutcome> for TimeLines {
         let Some(sampling) = self.sampling.take() else {
             return Ok(None);
         };
-        let counter = sampling.counter.map(str::to_owned);
-        let lines = sampling.finish()?.map_err(|(at, error)| {
+        let (lines, meters) = sampling.finish()?.map_err(|(at, error)| {
             RunError::Stuck(format!(
                 "the CPU time of the service could not be read any more {} after the beginning of \
                  the trial: {error}",
                 human_duration(at)
             ))
         })?;
+        // That of a target with ended threads has a longer name.
+        let counters = meters.iter().flatten().map(CpuMeter::counter);
+        let counter = counters.max_by_key(|name| name.len()).map(str::to_owned);
+        *locked(&self.kept) = meters;
         Ok(Some(BurstOutcome {
             lines,
             phases: Vec::new(),

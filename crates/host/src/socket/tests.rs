@@ -1,5 +1,5 @@
 use super::*;
-use crate::fake_tree::FakeTree;
+use crate::fake_tree::{FakeProcess, FakeTree};
 use std::net::TcpListener;
 
 const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n";
@@ -41,13 +41,31 @@ fn master_and_workers_hold_the_socket() {
         .link("proc/9/fd/6", "socket:[77]")
         .link("proc/9/fd/7", "/dev/null")
         .link("proc/31/fd/0", "socket:[78]");
+    tree.process(FakeProcess::new(9, 1));
+    tree.process(FakeProcess::new(30, 1));
     assert_eq!(find(&tree, "127.0.0.1:8080"), Listeners::Found(vec![9, 30]));
     assert_eq!(find(&tree, "127.0.0.1:8081"), Listeners::NotListening);
 }
 
 #[test]
+fn heirs_of_the_socket_and_those_that_have_ended_are_left_out() {
+    let tree = [9, 30, 31, 40, 41].into_iter().fold(
+        tree(&[line("127.0.0.1:8080", "0A", 77)], &[]),
+        |tree, pid| tree.link(&format!("proc/{pid}/fd/6"), "socket:[77]"),
+    );
+    tree.process(FakeProcess::new(9, 1));
+    tree.process(FakeProcess::new(30, 9));
+    // A process between them that does not hold it.
+    tree.process(FakeProcess::new(10, 9));
+    tree.process(FakeProcess::new(31, 10));
+    tree.process(FakeProcess::new(40, 7));
+    assert_eq!(find(&tree, "127.0.0.1:8080"), Listeners::Found(vec![9, 40]));
+}
+
+#[test]
 fn wildcard_sockets_serve_local_addresses_only() {
     let tree = tree(&[], &[line("[::]:80", "0A", 5)]).link("proc/9/fd/3", "socket:[5]");
+    tree.process(FakeProcess::new(9, 1));
     let found = Listeners::Found(vec![9]);
     for here in ["127.0.0.1:80", "[::1]:80", "192.0.2.2:80", "[fd00::2]:80"] {
         assert_eq!(find(&tree, here), found, "{here}");
@@ -100,6 +118,9 @@ fn the_most_specific_listening_sockets_are_found() {
         let tree = (1..=sockets.len()).fold(tree(&v4, &v6), |tree, pid| {
             tree.link(&format!("proc/{pid}/fd/3"), &format!("socket:[{pid}]"))
         });
+        for pid in 1..=sockets.len() as Pid {
+            tree.process(FakeProcess::new(pid, 0));
+        }
         assert_eq!(find(&tree, address), expected, "{sockets:?} {address}");
     }
 }

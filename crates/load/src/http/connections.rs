@@ -65,6 +65,10 @@ pub(super) struct Connections {
     /// Connections that may have more to read.
     more: VecDeque<usize>,
     to_open: VecDeque<usize>,
+    /// Closed while the load rests: opened again only for a request that waits, as
+    /// clients do. To open them in advance would count as what the server burns
+    /// while it has nothing to do.
+    resting: VecDeque<usize>,
     policy: OpenPolicy,
     opening: usize,
     failing: usize,
@@ -81,6 +85,7 @@ impl Connections {
             idle: VecDeque::with_capacity(n),
             more: VecDeque::with_capacity(n),
             to_open: (0..n).collect(),
+            resting: VecDeque::new(),
             policy: OpenPolicy::OnDemand,
             opening: 0,
             failing: 0,
@@ -112,7 +117,7 @@ impl Connections {
 
     /// Whether a request can neither be sent nor have a connection opened.
     pub(super) fn all_in_use(&self) -> bool {
-        self.idle.is_empty() && self.to_open.is_empty()
+        self.idle.is_empty() && self.to_open.is_empty() && self.resting.is_empty()
     }
 
     /// Whether a connection may have more to read without a new edge.
@@ -123,13 +128,14 @@ impl Connections {
     /// Whether [`Connections::open_one`] would open a connection while
     /// `waiting` requests have none.
     pub(super) fn can_open(&self, waiting: u64) -> bool {
+        // Attempts may be stuck in an overflowed backlog for a second or more:
+        // they must not prevent others.
+        let is_missed = waiting > (self.opening + self.idle.len()) as u64;
         let wanted = match self.policy {
             OpenPolicy::InAdvance => self.opening < MAX_OPENING,
-            // Attempts may be stuck in an overflowed backlog for a second or
-            // more: they must not prevent others.
-            OpenPolicy::OnDemand => waiting > (self.opening + self.idle.len()) as u64,
+            OpenPolicy::OnDemand => is_missed,
         };
-        wanted && !self.to_open.is_empty()
+        (wanted && !self.to_open.is_empty()) || (is_missed && !self.resting.is_empty())
     }
 
     /// Whether the last attempt to open failed for every connection.
@@ -194,7 +200,8 @@ impl Connections {
         if !self.can_open(waiting) {
             return None;
         }
-        let index = self.to_open.pop_front()?;
+        let next = self.to_open.pop_front();
+        let index = next.or_else(|| self.resting.pop_front())?;
         self.opening += 1;
         let until = self.clock.now_ns().saturating_add(self.job.timeout_ns);
         self.deadlines.set(index, until);
@@ -221,7 +228,7 @@ impl Connections {
         let phase = self.conns[index].phase;
         let failure = match phase {
             Phase::Closed => {
-                self.to_open.push_back(index);
+                self.closed(index);
                 return None;
             }
             Phase::Idle => return None,
@@ -262,7 +269,7 @@ impl Connections {
                     }
                 } else {
                     self.conns[index].close();
-                    self.to_open.push_back(index);
+                    self.closed(index);
                 }
                 let Phase::Busy { intended_ns, .. } = phase else {
                     return None;
@@ -309,7 +316,7 @@ impl Connections {
                 }
                 // A connection that never answered may be closed again at once.
                 if self.conns[index].has_answered {
-                    self.to_open.push_back(index);
+                    self.closed(index);
                 } else {
                     self.back_off(index);
                 }
@@ -317,12 +324,20 @@ impl Connections {
             }
             Phase::Busy { intended_ns, .. } => {
                 // No back-off: there is a request for each attempt.
-                self.to_open.push_back(index);
+                self.closed(index);
                 Some(Completion::Failed {
                     intended_ns,
                     failure,
                 })
             }
+        }
+    }
+
+    /// A closed connection may be opened again.
+    fn closed(&mut self, index: usize) {
+        match self.clock.rests() {
+            true => self.resting.push_back(index),
+            false => self.to_open.push_back(index),
         }
     }
 

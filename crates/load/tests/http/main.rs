@@ -8,11 +8,12 @@ mod tls;
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_load::known::{Behaviour, Discipline, KnownServer};
 use plimsoll_load::{Load, LoadError, Offer, Running, Shape};
-use plimsoll_model::{Arrivals, CpuSet, Errors, HttpService, Rate, Work};
+use plimsoll_model::{Arrivals, CpuSet, Errors, HttpService, PhasedRate, Rate, RatePhase, Work};
 use plimsoll_pool::allowed_cpus;
 use rustix::net::{AddressFamily, SocketType};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -234,6 +235,46 @@ fn idle_connections_do_not_block_a_server_that_serves_one_at_a_time() {
     // is retried after a second.
     assert_eq!(work.latency.count(), work.intended, "{work:?}");
     assert_eq!(work.latency.above(900 * MS), 0, "{work:?}");
+}
+
+/// Answers each request, and closes connections that are idle for `most`.
+fn serve_and_close(mut stream: TcpStream, most: Duration) {
+    stream.set_read_timeout(Some(most)).unwrap();
+    let mut request = [0; 4096];
+    while stream.read(&mut request).is_ok_and(|bytes| bytes > 0) {
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    }
+}
+
+#[test]
+fn connections_closed_in_a_break_are_not_opened_in_it() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    let (accepts, accepted) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            accepts.send(()).unwrap();
+            std::thread::spawn(move || serve_and_close(stream, 100 * MS));
+        }
+    });
+    let phase = |ms, rps| RatePhase {
+        length: ms * MS,
+        rate: Rate::per_second(rps).unwrap(),
+    };
+    let phases = vec![phase(400, 200.0), phase(1500, 0.0), phase(100, 200.0)];
+    let offer = Offer {
+        shape: Shape::Phases(Arc::new(PhasedRate(phases))),
+        arrivals: Arrivals::Constant,
+        drain: 2000 * MS,
+        ..offer(200.0)
+    };
+    let work = drive_for(&service(&format!("http://{addr}/")), &offer, 2000 * MS);
+    // After the break a connection is opened for a request again.
+    assert_eq!(work.errors.total(), 0, "{work:?}");
+    // Four at first and four after it, and some if the machine pauses; opened in
+    // advance, more than 40.
+    let count = accepted.try_iter().count();
+    assert!((5..20).contains(&count), "{count}");
 }
 
 #[test]
