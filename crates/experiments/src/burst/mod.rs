@@ -7,8 +7,11 @@
 mod args;
 mod charts;
 mod document;
+#[cfg(test)]
+mod doubt_tests;
 mod experiment;
 mod findings;
+mod late;
 mod outcome;
 mod pattern;
 mod plan;

@@ -89,6 +89,11 @@ impl CpuLine {
         pairs.map(|(at, cpu)| (*at as f64 / 1e9, *cpu as f64 / 1e9))
     }
 
+    /// When it was last read, in seconds.
+    pub(super) fn end_s(&self) -> Option<f64> {
+        Some(*self.at_ns.last()? as f64 / 1e9)
+    }
+
     /// CPU time over the whole line.
     pub(super) fn total(&self) -> Option<Duration> {
         let (first, last) = (self.cpu_ns.first()?, self.cpu_ns.last()?);

@@ -67,11 +67,16 @@ impl<'a> BurstRunner<'a> {
             Workload::Hash(_) | Workload::Imported(_) => None,
         };
         Err(RunError::Stuck(format!(
-            "the service answered no request after the break{}; the trials before are kept",
-            why.unwrap_or_default()
+            "the service answered no request after the break{}; the trials before are kept{}",
+            why.as_deref().unwrap_or_default(),
+            if why.is_none() { OVERLOADED } else { "" }
         )))
     }
 }
+
+/// It answers now, so it may not be gone.
+const OVERLOADED: &str = ". It answers now: it may have been overloaded, and still have worked on the \
+                          burst; lower the rate, or lengthen the break";
 
 impl Runner<BurstSetting, BurstOutcome> for BurstRunner<'_> {
     fn run(
