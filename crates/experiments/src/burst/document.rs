@@ -190,6 +190,13 @@ fn untypical(target: &TargetFinding) -> Vec<String> {
             target.late_bursts
         ));
     }
+    if target.part_outside {
+        texts.push(format!(
+            "other processes used {} % of a CPU more in bursts than in breaks: is a part of the service \
+             not counted? --service-cgroup counts all processes of a cgroup.",
+            estimate(target.others_more_in_bursts_pct, 2)
+        ));
+    }
     if target.failed_first > 0 && target.first_after_break_us.is_some() {
         texts.push(format!(
             "the first request failed after {} of {} breaks: in the median, it is slower than any.",

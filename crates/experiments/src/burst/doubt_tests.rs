@@ -1,6 +1,6 @@
 //! Cycles that once had a confident wrong figure.
 
-use super::outcome::BurstTrial;
+use super::outcome::{BurstTrial, CpuLine};
 use super::plan::BurstPlan;
 use super::study;
 use super::tests::{DESIGN, Server, idle, plan, simulated};
@@ -86,4 +86,51 @@ fn one_bad_cycle_does_not_decide_the_steady_state() {
     assert!((200.0..400.0).contains(&steady.value), "{steady:?}");
     let (low, _) = steady.interval().unwrap();
     assert!(low > 200.0, "{steady:?}");
+}
+
+/// Beside the service, Plimsoll uses 10 % of a CPU in bursts, and others 3 % all the time and
+/// `helper_pct` in bursts.
+fn with_others(plan: &BurstPlan, helper_pct: f64) -> Vec<BurstTrial> {
+    let mut trials = cycles(plan, DESIGN);
+    let mut rng = Rng::seeded(11);
+    for trial in trials.iter_mut().filter(|t| !t.outcome.phases.is_empty()) {
+        let (mut tasks, mut own) = (CpuLine::default(), CpuLine::default());
+        let (mut other, mut ours, mut before) = (0.0, 0.0, 0.0);
+        let service = trial.outcome.lines[0].clone().unwrap();
+        for (at, cpu) in service.readings() {
+            let step = at - before;
+            let is_burst = (0.6..4.6).contains(&at);
+            let helper = if is_burst { helper_pct } else { 0.0 };
+            other += step * (3.0 + helper) / 100.0 * (0.5 + rng.unit());
+            ours += if is_burst { step * 0.1 } else { 0.0 };
+            before = at;
+            let at = Duration::from_secs_f64(at);
+            own.push(at, Duration::from_secs_f64(ours));
+            // By ticks of 10 ms.
+            let ticks = ((cpu + other + ours) * 100.0).floor() / 100.0;
+            tasks.push(at, Duration::from_secs_f64(ticks));
+        }
+        trial.outcome.tasks = Some(tasks);
+        trial.outcome.own = Some(own);
+    }
+    trials
+}
+
+#[test]
+fn a_helper_outside_of_the_service_is_said() {
+    let plan = plan(6, 4, 4, 100.0, 1);
+    let found = study::findings(&plan, &with_others(&plan, 30.0)).of;
+    assert!(found.part_outside);
+    let more = found.others_more_in_bursts_pct.unwrap();
+    assert!((25.0..35.0).contains(&more.value), "{more:?}");
+    for nothing in [0.0, 0.3] {
+        let found = study::findings(&plan, &with_others(&plan, nothing)).of;
+        assert!(!found.part_outside, "{found:?}");
+    }
+    // Records without these counters.
+    let found = study::findings(&plan, &cycles(&plan, DESIGN)).of;
+    assert_eq!(
+        (found.others_more_in_bursts_pct, found.part_outside),
+        (None, false)
+    );
 }

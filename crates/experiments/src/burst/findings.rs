@@ -57,6 +57,11 @@ pub struct TargetFinding {
     pub late_bursts: usize,
     /// How long it worked on after these: the median; null for none.
     pub late_ms: Option<f64>,
+    /// CPU use of processes that are neither the service nor Plimsoll, in bursts less that in breaks.
+    pub others_more_in_bursts_pct: Option<Estimate>,
+    /// Whether that is more than noise and than counters differ by: a part of the service may not be
+    /// counted.
+    pub part_outside: bool,
     /// Requests that failed in valid cycles.
     pub failed: u64,
     /// Valid cycles.

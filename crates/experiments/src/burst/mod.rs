@@ -12,6 +12,7 @@ mod doubt_tests;
 mod experiment;
 mod findings;
 mod late;
+mod others;
 mod outcome;
 mod pattern;
 mod plan;

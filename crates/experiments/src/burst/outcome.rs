@@ -61,6 +61,11 @@ pub struct BurstOutcome {
     pub(super) lines: Vec<Option<CpuLine>>,
     /// From the warm-up on. Empty in a trial without load.
     pub(super) phases: Vec<PhaseWork>,
+    /// CPU time of all tasks of the machine, and of Plimsoll. Older records have none.
+    #[serde(default)]
+    pub(super) tasks: Option<CpuLine>,
+    #[serde(default)]
+    pub(super) own: Option<CpuLine>,
     /// Which counter was read.
     pub(super) counter: Option<String>,
 }

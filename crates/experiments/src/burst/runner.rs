@@ -3,7 +3,7 @@
 use super::outcome::{BurstOutcome, BurstSetting, BurstTrial};
 use super::plan::BurstPlan;
 use super::prepare::BurstSite;
-use super::sampler::TimeLines;
+use super::sampler::{Tasks, TimeLines};
 use crate::experiment::Machine;
 use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, ServiceMeter, probe};
 use plimsoll_host::Root;
@@ -32,6 +32,10 @@ impl<'a> BurstRunner<'a> {
             let lines = TimeLines {
                 meters: meters.clone(),
                 step: plan.step,
+                tasks: Tasks {
+                    root: root.clone(),
+                    bounds: load.run.bounds,
+                },
                 serves_here: matches!(load.workload, Workload::Hash(_)),
                 sampling: None,
             };

@@ -3,9 +3,9 @@
 use super::findings::{
     BurstFindings, Difference, MeanLine, PhaseFinding, PhaseKind, PhaseLatency, TargetFinding,
 };
-use super::late;
 use super::outcome::{BurstSetting, BurstTrial, CpuLine, Target};
 use super::plan::BurstPlan;
+use super::{late, others};
 use plimsoll_model::{Estimate, PhaseWork, RatePhase, Slot};
 use plimsoll_study::burst::{self, Quiet, Step};
 
@@ -46,7 +46,7 @@ struct Break {
     fast_after: Option<Option<usize>>,
 }
 
-fn line(trial: &BurstTrial, target: Target) -> Option<&CpuLine> {
+pub(super) fn line(trial: &BurstTrial, target: Target) -> Option<&CpuLine> {
     trial.outcome.lines.get(target.index())?.as_ref()
 }
 
@@ -98,6 +98,7 @@ fn target_finding(
     let rows = rows.iter().enumerate().skip(1).take(plan.pattern.len());
     let failed = own.iter().flat_map(|t| &t.outcome.phases).map(|p| p.failed);
     let (late_bursts, late_ms) = late::bursts(plan, trials, target);
+    let others = others::others(plan, trials, target);
     let finding = TargetFinding {
         target: name,
         phases: rows
@@ -110,6 +111,8 @@ fn target_finding(
         failed_first: first.iter().filter(|us| us.is_infinite()).count(),
         late_bursts,
         late_ms,
+        others_more_in_bursts_pct: others.more_pct,
+        part_outside: others.is_much,
         steady_us: burst::median(
             &own.iter()
                 .filter_map(|t| steady_us(plan, t, 0.5))

@@ -164,7 +164,7 @@ pub(super) fn simulated(plan: &BurstPlan, server: Server, pass: u32, rng: &mut R
     trial.outcome = BurstOutcome {
         lines: vec![Some(simulated_line(plan.step, from + 0.1, level, rng))],
         phases: works,
-        counter: None,
+        ..BurstOutcome::default()
     };
     trial
 }

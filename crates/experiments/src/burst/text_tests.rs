@@ -43,6 +43,8 @@ fn target() -> TargetFinding {
         failed_first: 1,
         late_bursts: 2,
         late_ms: Some(1234.5),
+        others_more_in_bursts_pct: wide(),
+        part_outside: true,
         cycles: 3,
     }
 }
