@@ -185,8 +185,8 @@ fn untypical(target: &TargetFinding) -> Vec<String> {
     let mut texts = Vec::new();
     if let Some(late) = target.late_ms {
         texts.push(format!(
-            "it could not keep up with {} of its bursts: {late:.0} ms of its work was done after the \
-             burst. Latencies are those of a queue, not of a steady state.",
+            "its last answers came {late:.0} ms after the end of {} bursts: it could not keep up, or a few \
+             requests were slow. Latencies may be those of a queue, not of a steady state.",
             target.late_bursts
         ));
     }

@@ -53,9 +53,9 @@ pub struct TargetFinding {
     pub not_fast: usize,
     /// Breaks that were measured; each has one first request after it.
     pub breaks: usize,
-    /// Bursts that it could not keep up with: it answered long after their end.
+    /// Bursts after whose end it answered for long: it could not keep up, or a few requests were slow.
     pub late_bursts: usize,
-    /// How long it worked on after these: the median; null for none.
+    /// How long after the end of these its last answer came: the median; null for none.
     pub late_ms: Option<f64>,
     /// CPU use of processes that are neither the service nor Plimsoll, in bursts less that in breaks.
     pub others_more_in_bursts_pct: Option<Estimate>,
