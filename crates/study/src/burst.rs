@@ -193,17 +193,22 @@ pub fn mean_time(values: &[f64], step: f64) -> Option<Estimate> {
 }
 
 /// The median with the interval of two order statistics, which holds for any
-/// distribution; without one below six values.
+/// distribution; without one below six values. What failed is infinite: `None` if
+/// half of them are, and without an interval if that would be.
 pub fn median(values: &[f64]) -> Option<Estimate> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let n = sorted.len();
     let middle = |at: usize| sorted.get(at).copied();
     let value = (middle(n / 2)? + middle(n.saturating_sub(1) / 2)?) / 2.0;
-    let Some(out) = left_out(n) else {
-        return Some(Estimate::alone(value));
-    };
-    Some(Estimate::within(value, sorted[out], sorted[n - 1 - out]))
+    if value.is_infinite() {
+        return None;
+    }
+    let interval = left_out(n).map(|out| (sorted[out], sorted[n - 1 - out]));
+    let known = interval.filter(|(_, high)| high.is_finite());
+    Some(known.map_or(Estimate::alone(value), |(low, high)| {
+        Estimate::within(value, low, high)
+    }))
 }
 
 /// A quantile of the latencies of all cycles, in microseconds, with the interval of draws of

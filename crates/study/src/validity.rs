@@ -124,7 +124,7 @@ fn other_load<S: TrialSetting, O>(
 }
 
 /// CPU time of tasks, with that of interrupts where these are charged to tasks.
-fn by_tasks(bounds: &Bounds, cpu: &CpuUse) -> Duration {
+pub fn by_tasks(bounds: &Bounds, cpu: &CpuUse) -> Duration {
     let tasks = cpu.user.0 + cpu.system.0 + cpu.guest.0;
     match bounds.interrupts {
         InterruptTime::InTasks => tasks + cpu.irq.0 + cpu.softirq.0,

@@ -123,6 +123,11 @@ fn rest(name: &str, target: &TargetFinding) -> Vec<Sentence> {
             estimate_us(target.first_after_break_us),
             estimate_us(target.steady_us)
         ));
+    } else if target.failed_first > 0 {
+        texts.push(format!(
+            "the first request failed after {} of {} breaks: it has no median.",
+            target.failed_first, target.breaks
+        ));
     }
     if target.fast_after_requests.is_some() {
         texts.push(format!(
@@ -140,7 +145,7 @@ fn rest(name: &str, target: &TargetFinding) -> Vec<Sentence> {
 const NOTHING_PCT: f64 = 0.001;
 
 fn doubts(plan: &BurstPlan, (name, target): &(&str, &TargetFinding)) -> Vec<String> {
-    let mut texts = Vec::new();
+    let mut texts = untypical(target);
     if target.never_quiet > 0 && target.quiet_after_ms.is_some() {
         texts.push(format!(
             "not quiet by the end of {} of {} breaks, which are left out.",
@@ -159,7 +164,9 @@ fn doubts(plan: &BurstPlan, (name, target): &(&str, &TargetFinding)) -> Vec<Stri
     if target.cycles < 3 {
         texts.push("fewer than 3 valid cycles: means have no interval.".to_owned());
     } else if target.breaks < 6 {
-        texts.push("fewer than 6 breaks: the first request after one has no interval.".to_owned());
+        texts.push("fewer than 6 breaks: neither the first request after one nor the steady state has an interval.".to_owned());
+    } else if target.cycles < 6 {
+        texts.push("fewer than 6 valid cycles: the steady state has no interval.".to_owned());
     }
     let bursts = target.phases.iter().filter(|p| p.phase == PhaseKind::Burst);
     let used = bursts.filter_map(|p| p.cpu_pct).map(|e| e.value);
@@ -173,6 +180,32 @@ fn doubts(plan: &BurstPlan, (name, target): &(&str, &TargetFinding)) -> Vec<Stri
     texts.iter().map(|text| about(name, text)).collect()
 }
 
+/// Why the figures may not be those of the service as it usually is.
+fn untypical(target: &TargetFinding) -> Vec<String> {
+    let mut texts = Vec::new();
+    if let Some(late) = target.late_ms {
+        texts.push(format!(
+            "its last answers came {late:.0} ms after the end of {} bursts: it could not keep up, or a few \
+             requests were slow. Latencies may be those of a queue, not of a steady state.",
+            target.late_bursts
+        ));
+    }
+    if target.part_outside {
+        texts.push(format!(
+            "other processes used {} % of a CPU more in bursts than in breaks: is a part of the service \
+             not counted? --service-cgroup counts all processes of a cgroup.",
+            estimate(target.others_more_in_bursts_pct, 2)
+        ));
+    }
+    if target.failed_first > 0 && target.first_after_break_us.is_some() {
+        texts.push(format!(
+            "the first request failed after {} of {} breaks: in the median, it is slower than any.",
+            target.failed_first, target.breaks
+        ));
+    }
+    texts
+}
+
 fn notes(found: &BurstFindings) -> Vec<Sentence> {
     let counter = match &found.counter {
         Some(counter) => format!(", from {counter}"),
@@ -182,9 +215,10 @@ fn notes(found: &BurstFindings) -> Vec<Sentence> {
         "CPU use is in percent of one CPU, read every {} ms{counter}. No time is known better than a step.",
         found.step_ms
     )];
-    let firsts = found.of.breaks;
+    let breaks = found.of.breaks;
     texts.push(format!(
-        "{firsts} breaks have {firsts} first requests: their median says nothing about rare ones."
+        "{breaks} breaks have {} first requests that were answered: their median says nothing about rare ones.",
+        breaks.saturating_sub(found.of.failed_first)
     ));
     if let Some(against) = &found.against {
         texts.push(format!("A: {}. B: {}.", found.of.target, against.target));

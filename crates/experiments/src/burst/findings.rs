@@ -26,16 +26,21 @@ pub struct TargetFinding {
     pub target: String,
     /// The phases of a cycle, in order.
     pub phases: Vec<PhaseFinding>,
-    /// CPU use before the first request, of one trial without load; null where it is not known.
+    /// CPU use before any load, of one trial without; Plimsoll has sent a request before it, to see
+    /// whether the service answers. Null where it is not known.
     pub before_load_pct: Option<f64>,
     /// CPU use in breaks, from when the service is quiet; where it never is, in the last half of
     /// breaks.
     pub idle_burn_pct: Option<Estimate>,
-    /// CPU time of bursts for each request answered, with what is burned while it waits.
+    /// CPU time of bursts for each request answered, with what is burned while it waits. A burst ends
+    /// with its last answer, also if that comes in the break.
     pub burn_us_per_request: Option<Estimate>,
-    /// Latency of the first request after a break: the median over breaks.
+    /// Latency of the first request after a break: the median over breaks, in which one that failed is
+    /// slower than any. Null if half of them failed.
     pub first_after_break_us: Option<Estimate>,
-    /// Median latency in bursts, without the first quarter of each.
+    /// First requests after a break that failed.
+    pub failed_first: usize,
+    /// Median latency in bursts, without the first quarter of each: the median over cycles.
     pub steady_us: Option<Estimate>,
     /// How long after its last answer the service is quiet; null if it is not in most breaks.
     pub quiet_after_ms: Option<Estimate>,
@@ -48,6 +53,15 @@ pub struct TargetFinding {
     pub not_fast: usize,
     /// Breaks that were measured; each has one first request after it.
     pub breaks: usize,
+    /// Bursts after whose end it answered for long: it could not keep up, or a few requests were slow.
+    pub late_bursts: usize,
+    /// How long after the end of these its last answer came: the median; null for none.
+    pub late_ms: Option<f64>,
+    /// CPU use of processes that are neither the service nor Plimsoll, in bursts less that in breaks.
+    pub others_more_in_bursts_pct: Option<Estimate>,
+    /// Whether that is more than noise and than counters differ by: a part of the service may not be
+    /// counted.
+    pub part_outside: bool,
     /// Requests that failed in valid cycles.
     pub failed: u64,
     /// Valid cycles.

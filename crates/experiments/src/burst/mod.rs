@@ -7,8 +7,12 @@
 mod args;
 mod charts;
 mod document;
+#[cfg(test)]
+mod doubt_tests;
 mod experiment;
 mod findings;
+mod late;
+mod others;
 mod outcome;
 mod pattern;
 mod plan;

@@ -61,6 +61,11 @@ pub struct BurstOutcome {
     pub(super) lines: Vec<Option<CpuLine>>,
     /// From the warm-up on. Empty in a trial without load.
     pub(super) phases: Vec<PhaseWork>,
+    /// CPU time of all tasks of the machine, and of Plimsoll. Older records have none.
+    #[serde(default)]
+    pub(super) tasks: Option<CpuLine>,
+    #[serde(default)]
+    pub(super) own: Option<CpuLine>,
     /// Which counter was read.
     pub(super) counter: Option<String>,
 }
@@ -87,6 +92,11 @@ impl CpuLine {
     pub(super) fn readings(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let pairs = self.at_ns.iter().zip(&self.cpu_ns);
         pairs.map(|(at, cpu)| (*at as f64 / 1e9, *cpu as f64 / 1e9))
+    }
+
+    /// When it was last read, in seconds.
+    pub(super) fn end_s(&self) -> Option<f64> {
+        Some(*self.at_ns.last()? as f64 / 1e9)
     }
 
     /// CPU time over the whole line.

@@ -3,7 +3,7 @@
 use super::outcome::{BurstOutcome, BurstSetting, BurstTrial};
 use super::plan::BurstPlan;
 use super::prepare::BurstSite;
-use super::sampler::{KeptMeters, TimeLines};
+use super::sampler::{KeptMeters, Tasks, TimeLines};
 use crate::experiment::Machine;
 use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, ServiceMeter, probe};
 use plimsoll_host::Root;
@@ -33,6 +33,10 @@ impl<'a> BurstRunner<'a> {
             let lines = TimeLines {
                 meters: meters.clone(),
                 step: plan.step,
+                tasks: Tasks {
+                    root: root.clone(),
+                    bounds: load.run.bounds,
+                },
                 serves_here: matches!(load.workload, Workload::Hash(_)),
                 kept: Arc::clone(&kept),
                 sampling: None,
@@ -69,11 +73,16 @@ impl<'a> BurstRunner<'a> {
             Workload::Hash(_) | Workload::Imported(_) => None,
         };
         Err(RunError::Stuck(format!(
-            "the service answered no request after the break{}; the trials before are kept",
-            why.unwrap_or_default()
+            "the service answered no request after the break{}; the trials before are kept{}",
+            why.as_deref().unwrap_or_default(),
+            if why.is_none() { OVERLOADED } else { "" }
         )))
     }
 }
+
+/// It answers now, so it may not be gone.
+const OVERLOADED: &str = ". It answers now: it may have been overloaded, and still have worked on the \
+                          burst; lower the rate, or lengthen the break";
 
 impl Runner<BurstSetting, BurstOutcome> for BurstRunner<'_> {
     fn run(

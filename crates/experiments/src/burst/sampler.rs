@@ -2,10 +2,11 @@
 
 use super::outcome::{BurstOutcome, BurstSetting, CpuLine, Target};
 use plimsoll_engine::{BackgroundJob, RunError, ServiceMeter};
-use plimsoll_host::{CpuMeter, HostError};
+use plimsoll_host::{CpuMeter, CpuTimes, HostError, Root};
 use plimsoll_load::Threads;
-use plimsoll_model::{CpuTime, TrialSpec, human_duration};
-use plimsoll_study::validity::Allowance;
+use plimsoll_model::{Bounds, CpuTime, TrialSpec, human_duration};
+use plimsoll_study::validity::{Allowance, by_tasks};
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -16,6 +17,7 @@ pub(super) struct TimeLines {
     /// Of each target, in order.
     pub(super) meters: Vec<ServiceMeter>,
     pub(super) step: Duration,
+    pub(super) tasks: Tasks,
     /// Whether the target is the hash service: then a worker that wakes up late is what is measured.
     pub(super) serves_here: bool,
     /// The counters of the trial before, of whichever target.
@@ -28,7 +30,36 @@ pub(super) struct TimeLines {
 pub(super) type KeptMeters = Arc<Mutex<Vec<Option<CpuMeter>>>>;
 
 type Meters = Vec<Option<CpuMeter>>;
-type Sampled = Result<(Vec<Option<CpuLine>>, Meters), (Duration, HostError)>;
+
+/// Where the CPU time of all tasks is read, and which time is theirs.
+#[derive(Debug, Clone)]
+pub(super) struct Tasks {
+    pub(super) root: Root,
+    pub(super) bounds: Bounds,
+}
+
+impl Tasks {
+    /// CPU time so far of all tasks of the machine; `None` where that cannot be read.
+    fn read(&self) -> Option<Duration> {
+        let times = CpuTimes::read(&self.root).ok()??;
+        Some(by_tasks(&self.bounds, &times.all))
+    }
+}
+
+/// CPU time so far of all threads of Plimsoll.
+fn own() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
+}
+
+/// The time lines of the targets, of all tasks and of Plimsoll.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    targets: Vec<Option<CpuLine>>,
+    tasks: CpuLine,
+    own: CpuLine,
+}
+
+type Sampled = Result<(Lines, Meters), (Duration, HostError)>;
 
 /// A thread that samples until it is dropped.
 pub(super) struct Sampling {
@@ -37,12 +68,17 @@ pub(super) struct Sampling {
 }
 
 impl Sampling {
-    fn start(began: Instant, step: Duration, meters: Meters) -> std::io::Result<Sampling> {
+    fn start(
+        began: Instant,
+        step: Duration,
+        meters: Meters,
+        tasks: Tasks,
+    ) -> std::io::Result<Sampling> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("time-line".to_owned())
-            .spawn(move || sample(began, step, meters, &stopped))?;
+            .spawn(move || sample(began, step, meters, &tasks, &stopped))?;
         Ok(Sampling {
             stop,
             thread: Some(thread),
@@ -67,22 +103,33 @@ impl Drop for Sampling {
     }
 }
 
-fn sample(began: Instant, step: Duration, mut meters: Meters, stop: &AtomicBool) -> Sampled {
-    let mut lines: Vec<Option<CpuLine>> = meters
-        .iter()
-        .map(|meter| meter.as_ref().map(|_| CpuLine::default()))
-        .collect();
+fn sample(
+    began: Instant,
+    step: Duration,
+    mut meters: Meters,
+    tasks: &Tasks,
+    stop: &AtomicBool,
+) -> Sampled {
+    let empty = |meter: &Option<CpuMeter>| meter.as_ref().map(|_| CpuLine::default());
+    let mut lines = Lines {
+        targets: meters.iter().map(empty).collect(),
+        ..Lines::default()
+    };
     let mut due = Instant::now();
     loop {
         // Read before: the last reading comes after the stop.
         let is_last = stop.load(Ordering::Relaxed);
-        for (meter, line) in meters.iter_mut().zip(&mut lines) {
+        for (meter, line) in meters.iter_mut().zip(&mut lines.targets) {
             if let (Some(meter), Some(line)) = (meter, line) {
                 let before = began.elapsed();
                 let cpu = meter.read().map_err(|error| (before, error))?;
                 // The counter was read about half-way.
                 line.push((before + began.elapsed()) / 2, cpu.0);
             }
+        }
+        if let Some(cpu) = tasks.read() {
+            lines.tasks.push(began.elapsed(), cpu);
+            lines.own.push(began.elapsed(), own());
         }
         if is_last {
             return Ok((lines, meters));
@@ -106,7 +153,7 @@ impl TimeLines {
         let meters = self.meters.iter().zip(kept);
         let meters = meters.map(|(meter, kept)| meter.go_on(kept, threads));
         let meters = meters.collect::<Result<Vec<_>, RunError>>()?;
-        let sampling = Sampling::start(began, self.step, meters);
+        let sampling = Sampling::start(began, self.step, meters, self.tasks.clone());
         self.sampling = Some(sampling.map_err(|error| {
             RunError::Stuck(format!(
                 "no thread can be started to read CPU time: {error}; raise the limit on processes \
@@ -159,8 +206,10 @@ impl BackgroundJob<BurstSetting, BurstOutcome> for TimeLines {
         let counter = counters.max_by_key(|name| name.len()).map(str::to_owned);
         *locked(&self.kept) = meters;
         Ok(Some(BurstOutcome {
-            lines,
+            lines: lines.targets,
             phases: Vec::new(),
+            tasks: Some(lines.tasks),
+            own: Some(lines.own),
             counter,
         }))
     }

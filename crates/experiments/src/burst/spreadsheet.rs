@@ -87,6 +87,8 @@ fn of_target<'f>(target: &'static str, found: &'f TargetFinding) -> Vec<Row<'f>>
         ("steady_us", found.steady_us),
         ("quiet_after_ms", found.quiet_after_ms),
         ("fast_after_requests", found.fast_after_requests),
+        ("others_more_in_bursts_pct", found.others_more_in_bursts_pct),
+        ("late_ms", found.late_ms.map(Estimate::alone)),
     ];
     rows.extend(of_cycle.into_iter().filter_map(row(None)));
     rows

@@ -5,6 +5,7 @@ use super::findings::{
 };
 use super::outcome::{BurstSetting, BurstTrial, CpuLine, Target};
 use super::plan::BurstPlan;
+use super::{late, others};
 use plimsoll_model::{Estimate, PhaseWork, RatePhase, Slot};
 use plimsoll_study::burst::{self, Quiet, Step};
 
@@ -40,17 +41,18 @@ struct Cycle {
 struct Break {
     quiet: Option<Quiet>,
     idle_pct: Option<f64>,
+    /// The first request after it; infinite if that failed.
     first_us: Option<f64>,
     fast_after: Option<Option<usize>>,
 }
 
-fn line(trial: &BurstTrial, target: Target) -> Option<&CpuLine> {
+pub(super) fn line(trial: &BurstTrial, target: Target) -> Option<&CpuLine> {
     trial.outcome.lines.get(target.index())?.as_ref()
 }
 
 /// The phases of a trial with their ends in seconds from the beginning of the load, and whether
 /// they are part of the cycle.
-fn phases(plan: &BurstPlan) -> Vec<(RatePhase, f64, f64)> {
+pub(super) fn phases(plan: &BurstPlan) -> Vec<(RatePhase, f64, f64)> {
     let mut at = 0.0;
     let place = |phase: &RatePhase| {
         let from = at;
@@ -60,7 +62,7 @@ fn phases(plan: &BurstPlan) -> Vec<(RatePhase, f64, f64)> {
     plan.phases().0.iter().map(place).collect()
 }
 
-fn cycles_of(trials: &[BurstTrial], target: Target) -> Vec<&BurstTrial> {
+pub(super) fn cycles_of(trials: &[BurstTrial], target: Target) -> Vec<&BurstTrial> {
     let is_own = |t: &&BurstTrial| {
         let own = matches!(t.spec.setting, BurstSetting::Cycle { target: of, .. } if of == target);
         own && t.verdict.is_valid()
@@ -95,6 +97,8 @@ fn target_finding(
     let rows = phases(plan);
     let rows = rows.iter().enumerate().skip(1).take(plan.pattern.len());
     let failed = own.iter().flat_map(|t| &t.outcome.phases).map(|p| p.failed);
+    let (late_bursts, late_ms) = late::bursts(plan, trials, target);
+    let others = others::others(plan, trials, target);
     let finding = TargetFinding {
         target: name,
         phases: rows
@@ -104,7 +108,12 @@ fn target_finding(
         idle_burn_pct: known(|c| c.idle_pct),
         burn_us_per_request: known(|c| c.burn_us),
         first_after_break_us: burst::median(&first),
-        steady_us: burst::positive_mean(
+        failed_first: first.iter().filter(|us| us.is_infinite()).count(),
+        late_bursts,
+        late_ms,
+        others_more_in_bursts_pct: others.more_pct,
+        part_outside: others.is_much,
+        steady_us: burst::median(
             &own.iter()
                 .filter_map(|t| steady_us(plan, t, 0.5))
                 .collect::<Vec<_>>(),
@@ -169,7 +178,11 @@ fn cycle(plan: &BurstPlan, trial: &BurstTrial, target: Target, before: Option<f6
             let after = trial.outcome.phases.get(at + 1);
             breaks.push(one_break(&steps, (pct, before), after, fast_us));
         } else {
-            let seen = line.and_then(|line| line.used_s(*from, *to));
+            let next = all.iter().skip(at + 1).find(|(next, ..)| !next.is_break());
+            let seen = line.and_then(|line| {
+                let next = next.map_or_else(|| line.end_s(), |(_, from, _)| Some(*from));
+                line.used_s(*from, late::ends(*to, work, next?))
+            });
             used = used.zip(seen).map(|(a, b)| a + b);
             answered += work.map_or(0, |work| work.latency.requests());
         }
@@ -214,7 +227,7 @@ fn one_break(
     Break {
         quiet,
         idle_pct: burst::mean_pct(&rest),
-        first_us: latencies.first().copied().flatten(),
+        first_us: latencies.first().map(|us| us.unwrap_or(f64::INFINITY)),
         fast_after: fast_us
             .filter(|_| !latencies.is_empty())
             .map(|us| burst::fast_after(&latencies, us)),
@@ -296,7 +309,9 @@ fn differences(cycles: &[Cycle], others: &[Cycle]) -> Difference {
             let other = others.iter().find(|other| other.pass == cycle.pass)?;
             Some(of(cycle)? - of(other)?)
         };
-        burst::mean(&cycles.iter().filter_map(of_pass).collect::<Vec<_>>())
+        let each: Vec<f64> = cycles.iter().filter_map(of_pass).collect();
+        // A first request that failed has no difference, and without it the rest are a choice.
+        burst::mean(&each).filter(|_| each.iter().all(|v| v.is_finite()))
     };
     Difference {
         idle_burn_pct: paired(|c| c.idle_pct),

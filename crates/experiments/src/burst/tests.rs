@@ -104,17 +104,17 @@ fn the_idle_machine_comes_first_and_targets_take_turns() {
 
 /// A server with known answers.
 #[derive(Clone, Copy)]
-struct Server {
+pub(super) struct Server {
     /// CPU use while idle, in percent of one CPU.
-    idle_pct: f64,
+    pub(super) idle_pct: f64,
     /// While it is hot: in bursts, and for some time after the last answer.
-    hot_pct: f64,
-    hot_s: f64,
+    pub(super) hot_pct: f64,
+    pub(super) hot_s: f64,
     /// CPU time of a request besides.
-    request_us: f64,
+    pub(super) request_us: f64,
     /// Latencies: usual, and of the first request after a break.
-    usual_us: f64,
-    first_us: f64,
+    pub(super) usual_us: f64,
+    pub(super) first_us: f64,
 }
 
 fn normal(rng: &mut Rng) -> f64 {
@@ -129,7 +129,7 @@ struct Hot {
 }
 
 /// One cycle of it: its times vary by 10 %, CPU use by 15 % from step to step, readings come late.
-fn simulated(plan: &BurstPlan, server: Server, pass: u32, rng: &mut Rng) -> BurstTrial {
+pub(super) fn simulated(plan: &BurstPlan, server: Server, pass: u32, rng: &mut Rng) -> BurstTrial {
     let phases = plan.phases();
     let setting = BurstSetting::Cycle {
         target: Target::First,
@@ -164,7 +164,7 @@ fn simulated(plan: &BurstPlan, server: Server, pass: u32, rng: &mut Rng) -> Burs
     trial.outcome = BurstOutcome {
         lines: vec![Some(simulated_line(plan.step, from + 0.1, level, rng))],
         phases: works,
-        counter: None,
+        ..BurstOutcome::default()
     };
     trial
 }
@@ -224,7 +224,7 @@ fn simulated_line(
     line
 }
 
-fn idle(plan: &BurstPlan, pct: f64) -> BurstTrial {
+pub(super) fn idle(plan: &BurstPlan, pct: f64) -> BurstTrial {
     let spec = TrialSpec::blank(Phase::Idle, BurstSetting::Idle, plan.load.run.idle);
     let mut trial: BurstTrial = Trial::begun(spec, 0);
     let mut line = CpuLine::default();
@@ -265,7 +265,7 @@ fn recovers(plan: &BurstPlan, server: Server) {
     }
 }
 
-const DESIGN: Server = Server {
+pub(super) const DESIGN: Server = Server {
     idle_pct: 3.0,
     hot_pct: 60.0,
     hot_s: 0.8,

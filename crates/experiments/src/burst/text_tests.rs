@@ -40,6 +40,11 @@ fn target() -> TargetFinding {
         not_fast: 2,
         breaks: 3,
         failed: 7,
+        failed_first: 1,
+        late_bursts: 2,
+        late_ms: Some(1234.5),
+        others_more_in_bursts_pct: wide(),
+        part_outside: true,
         cycles: 3,
     }
 }

@@ -118,6 +118,16 @@ fn a_median_of_few_has_no_interval() {
 }
 
 #[test]
+fn what_failed_is_slower_than_any_in_a_median() {
+    const FAILED: f64 = f64::INFINITY;
+    assert_eq!(median(&[FAILED, FAILED, FAILED, 3.0, 1.0, 2.0]), None);
+    let most = median(&[FAILED, 4.0, FAILED, 3.0, 1.0, 2.0]);
+    assert_eq!(most, Some(Estimate::alone(3.5)));
+    let few = median(&[FAILED, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
+    assert_eq!(few, Some(Estimate::within(5.0, 2.0, 8.0)));
+}
+
+#[test]
 fn slow_requests_after_a_break_are_counted() {
     let of = |us: &[f64]| {
         let latencies: Vec<Option<f64>> = us.iter().map(|us| Some(*us)).collect();
