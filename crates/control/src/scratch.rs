@@ -16,7 +16,7 @@ use crate::folder::PREFIX;
 use crate::journal::{AtEnd, Change, Entry, Journal};
 use crate::poll::until;
 use crate::random::random;
-use crate::stable::stable;
+use crate::stable::existing;
 use crate::tasks::{self, Mark, ProcessKey};
 use plimsoll_host::{ProcessStat, Root};
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -61,7 +61,7 @@ impl Scratch {
     /// If it cannot be made, or other users can exchange it.
     pub fn make(journal: &Journal, parent: &Path, what: &str) -> Result<Scratch, ControlError> {
         // It is removed by its path, also by a repair: none that others can exchange.
-        let parent = stable(parent).map_err(|source| ControlError::Unstable {
+        let parent = existing(parent).map_err(|source| ControlError::Unstable {
             folder: parent.to_owned(),
             source,
         })?;

@@ -6,7 +6,7 @@ use rustix::process::{getegid, geteuid};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The path without symlinks, if no other user can rename any of its folders, or what is in the
 /// last one unless it is sticky. What does not exist of it yet is taken as given.
@@ -20,7 +20,23 @@ pub(crate) fn stable(path: &Path) -> io::Result<PathBuf> {
         .ancestors()
         .find(|part| part.symlink_metadata().is_ok());
     let exists = exists.unwrap_or(Path::new("/"));
-    let resolved = fs::canonicalize(exists)?;
+    let missing = path.strip_prefix(exists).unwrap_or(Path::new(""));
+    if missing
+        .components()
+        .any(|part| part == Component::ParentDir)
+    {
+        let why = format!("{} leads through a folder that is missing", path.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, why));
+    }
+    Ok(existing(exists)?.join(missing))
+}
+
+/// The same of a folder that is there.
+///
+/// # Errors
+/// As of [`stable`]; or it is missing: another user may make it before we do.
+pub(crate) fn existing(folder: &Path) -> io::Result<PathBuf> {
+    let resolved = fs::canonicalize(folder)?;
     let user = ActsFor {
         uid: geteuid().as_raw(),
         gid: getegid().as_raw(),
@@ -32,8 +48,7 @@ pub(crate) fn stable(path: &Path) -> io::Result<PathBuf> {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
     }
-    let missing = path.strip_prefix(exists).unwrap_or(Path::new(""));
-    Ok(resolved.join(missing))
+    Ok(resolved)
 }
 
 fn access(folder: &Path) -> io::Result<FileAccess> {
@@ -59,6 +74,8 @@ mod tests {
         symlink(&real, folder.path().join("link")).unwrap();
         let found = stable(&folder.path().join("link/new/newer")).unwrap();
         assert_eq!(found, real.join("new/newer"));
+        assert!(existing(&folder.path().join("link/new")).is_err());
+        assert!(stable(&folder.path().join("link/new/../..")).is_err());
     }
 
     #[test]

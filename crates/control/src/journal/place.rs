@@ -33,7 +33,10 @@ pub(super) fn usual() -> PathBuf {
         // sudo may pass on another user's environment, which is not for root's journals: who
         // can exchange one could have root undo what nobody did.
         state_home: match uid {
-            0 => given.and_then(|dir| Some(stable(Path::new(&dir)).ok()?.into_os_string())),
+            0 => given.and_then(|dir| {
+                let dir = Some(Path::new(&dir)).filter(|dir| dir.is_absolute())?;
+                Some(stable(dir).ok()?.into_os_string())
+            }),
             _ => given,
         },
         home: std::env::var_os("HOME"),

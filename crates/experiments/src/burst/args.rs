@@ -82,7 +82,7 @@ pub struct BurstArgs {
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     pub(super) rate: Option<Rate>,
 
-    /// How long a burst lasts (default: 60s; with --quick 4s, with --against 2.2s).
+    /// How long a burst lasts (default: 60s; with --quick 4s, or 2.2s if also --against).
     #[arg(long, value_name = "TIME", value_parser = length, allow_hyphen_values = true)]
     pub(super) burst: Option<Duration>,
 
@@ -94,7 +94,7 @@ pub struct BurstArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = pattern::phase, conflicts_with_all = ["rate", "burst", "pause"], allow_hyphen_values = true)]
     pub(super) pattern: Option<Vec<RatePhase>>,
 
-    /// How often the cycle is measured; below 6 the first request after a break has no interval (default: 6; with --quick 7, with --against 6).
+    /// How often the cycle is measured; below 6 the first request after a break has no interval (default: 6; with --quick 7, or 6 if also --against).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
     pub(super) cycles: Option<u32>,
 
