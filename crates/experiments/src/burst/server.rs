@@ -3,6 +3,7 @@
 use crate::experiment::Machine;
 use plimsoll_control::{AtEnd, CgroupLayout, Group, Mechanism};
 use plimsoll_engine::RunError;
+use plimsoll_host::{Listeners, Pid, Root, listeners};
 use plimsoll_load::copies;
 use plimsoll_load::http::HttpLoad;
 use plimsoll_model::{Copies, CpuSet, HttpService, ServiceAt, Workload, shell_word, shown_url};
@@ -43,7 +44,13 @@ impl Server {
         })?;
         let url = shown_url(&wanted.http.url);
         let client = client(wanted.http, machine)?;
-        if client.probe().is_ok() {
+        // No request is sent to find out: it may hold secrets that are not for who has the port.
+        let is_taken = match has_port(&machine.root, &client)? {
+            Port::Free => false,
+            Port::Of(_) | Port::Unseen => true,
+            Port::Elsewhere => client.probe().is_ok(),
+        };
+        if is_taken {
             return Err(RunError::Usage(format!(
                 "{url} answers before the command is started, so another server would be \
                  measured; stop that one, or leave the command out"
@@ -51,7 +58,7 @@ impl Server {
         }
         let mut server = Server::spawn(wanted, machine)?;
         let began = Instant::now();
-        while let Err(error) = client.probe() {
+        while let Err(error) = server.answers(&client, machine)? {
             let name = written(wanted.command);
             if let Some(status) = server.ended()? {
                 return Err(RunError::Usage(format!(
@@ -75,6 +82,30 @@ impl Server {
                 written(wanted.command)
             ))),
         }
+    }
+
+    /// Whether it answers: asked only if what listens there is of this group, or cannot be seen.
+    fn answers(
+        &mut self,
+        client: &HttpLoad,
+        machine: &Machine,
+    ) -> Result<Result<(), String>, RunError> {
+        match has_port(&machine.root, client)? {
+            Port::Free => return Ok(Err("nothing listens there".to_owned())),
+            Port::Of(pids) => {
+                let own = self.group.processes()?;
+                let is_own = pids.iter().any(|pid| own.contains(pid));
+                // A command that has ended left it behind.
+                if !is_own && self.ended()?.is_none() {
+                    return Ok(Err(format!(
+                        "another process ({}) listens there, and not the command; stop that one",
+                        pids.first().copied().unwrap_or_default()
+                    )));
+                }
+            }
+            Port::Unseen | Port::Elsewhere => {}
+        }
+        Ok(client.probe().map(drop).map_err(|error| error.to_string()))
     }
 
     fn spawn(wanted: &Wanted<'_>, machine: &Machine) -> Result<Server, RunError> {
@@ -126,6 +157,29 @@ impl Drop for Server {
             let _ = self.child.wait();
         }
     }
+}
+
+/// Who listens where requests go.
+enum Port {
+    Free,
+    Of(Vec<Pid>),
+    /// A container, or a process that this user cannot look into.
+    Unseen,
+    /// Another host.
+    Elsewhere,
+}
+
+fn has_port(root: &Root, client: &HttpLoad) -> Result<Port, RunError> {
+    let mut port = Port::Free;
+    for address in client.addresses() {
+        match listeners(root, *address)? {
+            Listeners::Found(pids) => return Ok(Port::Of(pids)),
+            Listeners::NotListening => {}
+            Listeners::OtherHost => port = Port::Elsewhere,
+            Listeners::Hidden { .. } | Listeners::HolderInvisible => return Ok(Port::Unseen),
+        }
+    }
+    Ok(port)
 }
 
 fn client(http: &HttpService, machine: &Machine) -> Result<HttpLoad, RunError> {

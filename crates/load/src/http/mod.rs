@@ -76,6 +76,7 @@ pub use text::get_text;
 use crate::{Load, LoadError, Offer, Running, ns};
 use plimsoll_model::{CpuSet, HttpService};
 use request::Request;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use target::Target;
@@ -148,6 +149,11 @@ impl HttpLoad {
             cpus: generator_cpus,
             connections: service.connections as usize,
         })
+    }
+
+    /// Where the server may be, as its name was resolved.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.job.target.addresses
     }
 
     /// Sends one request on its own connection. If the host has several

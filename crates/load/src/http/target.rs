@@ -27,7 +27,7 @@ pub(super) struct Target {
     /// For messages, without what may be secret.
     pub(super) url: String,
     /// In the resolver's order; at least one.
-    addresses: Vec<SocketAddr>,
+    pub(super) addresses: Vec<SocketAddr>,
     /// The address that accepted a probe.
     answered: OnceLock<SocketAddr>,
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,

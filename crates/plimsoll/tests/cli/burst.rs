@@ -228,6 +228,20 @@ fn a_run_that_is_resumed_starts_its_command_again() {
     assert!(port_is_free());
 }
 
+/// Who has the port may be another user, and a request may hold secrets.
+#[test]
+fn nothing_is_sent_to_a_server_that_is_not_of_the_command() {
+    let theirs = TcpListener::bind("127.0.0.1:0").unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    let folder = Folder::new();
+    let url = format!("http://{}/", theirs.local_addr().unwrap());
+    let ended = folder.run(format!(
+        "burst -o run.plimsoll {url} -H 'X-Key: swordfish' -- true"
+    ));
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert!(theirs.accept().is_err(), "it was connected to");
+}
+
 #[test]
 fn a_command_that_serves_nothing_is_refused_in_a_sentence() {
     let server = server();
