@@ -46,9 +46,9 @@ pub(super) fn ties<'a>(
         Tie::Unseen
     };
     let may = |one: &ProcessStat| one.started >= placement.since || placed(one).is_some();
-    let candidates = all
-        .iter()
-        .filter(|one| one.pid != own && !one.has_ended() && may(one));
+    // Also one whose first thread has ended: others of it may run on. Of one that has ended, no
+    // thread has memory.
+    let candidates = all.iter().filter(|one| one.pid != own && may(one));
     candidates.map(|one| (*one, tie(one))).collect()
 }
 

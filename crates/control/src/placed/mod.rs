@@ -145,10 +145,11 @@ impl PlacedTasks {
             let _ = sweep::give_one(&*self.hands, root, &self.placement.pool, &one, &former);
         }
         let mut chosen = Vec::new();
+        let known_kin = self.placement.kin.len();
         for thread in first {
             self.choose(thread, &mut chosen, &mut done)?;
         }
-        if !chosen.is_empty() {
+        if !chosen.is_empty() || self.placement.kin.len() > known_kin {
             self.enter()?;
         }
         for one in chosen {

@@ -458,6 +458,11 @@ fn heirs_descend_from_placed_processes_or_are_young() {
         process(BASE + 7, 1, 99),
         // It has the number of one that was placed.
         process(BASE + 9, 1, 104),
+        // Its first thread has ended, and others may run on.
+        ProcessStat {
+            state: 'Z',
+            ..process(BASE + 10, BASE, 105)
+        },
     ];
     let found = ties(all, &placement, &std::collections::BTreeMap::new());
     let found: Vec<(Pid, bool)> = found
@@ -466,6 +471,13 @@ fn heirs_descend_from_placed_processes_or_are_young() {
         .collect();
     assert_eq!(
         found,
-        [(0, true), (4, true), (5, true), (6, false), (9, false)]
+        [
+            (0, true),
+            (4, true),
+            (5, true),
+            (6, false),
+            (9, false),
+            (10, true)
+        ]
     );
 }
