@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Said when connections are accepted: whoever boots a guest waits for it.
+/// Printed once connections are accepted: the test that boots a guest waits for it.
 const SERVING: &str = "plimsoll-guest: serving";
 const PAGE: &str = "hello\n";
 /// A longer head is no request that is answered here.

@@ -81,7 +81,7 @@ impl ServiceMeter {
     pub fn open(&self, threads: &[u32]) -> Result<Option<CpuMeter>, RunError> {
         let source = self.target.source(&self.root, threads)?;
         match CpuMeter::open(&self.root, &source) {
-            // Found a moment ago, and already gone: whoever listens now.
+            // Found a moment ago, and already gone: look again who listens.
             Err(HostError::NoProcess { .. }) if self.is_found() => {
                 let source = self.target.source(&self.root, threads)?;
                 Ok(CpuMeter::open(&self.root, &source)?)

@@ -213,7 +213,7 @@ impl PlacedTasks {
         let Some(status) = status.filter(|status| status.cpus != self.placement.pool) else {
             return Ok(None);
         };
-        // At the end it would not be told from one that somebody else has placed.
+        // At the end nothing distinguishes it from one that another program has placed.
         if let Some(former) = self.placement.former_of(one) {
             let _ = self.hands.place(tid, former);
         }
