@@ -15,7 +15,7 @@ use crate::note::note;
 use crate::signals::Signals;
 use args::Budget;
 use command::Job;
-use plimsoll_control::Journals;
+use plimsoll_control::{ControlError, Journals, PlacedTasks};
 use plimsoll_host::{Root, cores_of, online_cpus};
 use plimsoll_law::{KeepAwake, Price};
 use plimsoll_model::{CpuSet, CpuTime, Share};
@@ -44,14 +44,17 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
     let only = only_gate(&journals)?;
     let holding = watts::Holding::of(&root, &journals, &resolved, &online);
     law.budget = budget(args, &holding, &mut signals)?;
-    let mut job = Job::start(args, pool.as_ref(), &journals, &root)?;
+    let placed = pool
+        .as_ref()
+        .map(|pool| placing(args, pool, &journals, &root));
+    let mut placed = placed.transpose().map_err(|e| fail(&e))?;
+    let mut job = Job::start(args, placed.as_mut())?;
     let request = GateRequest {
         follow: follow(args, job.as_ref()),
         period: period(args.hold),
         law,
         limit: resolved.limit,
-        // A command is started there.
-        pool: pool.clone().filter(|_| job.is_none()),
+        placed,
         log: args.log.as_deref(),
         only,
     };
@@ -76,9 +79,6 @@ pub(crate) fn run(args: &GateArgs) -> Result<(), Failure> {
     );
     let summary = gating.finish(&mut notify);
     let code = ended.map_err(|error| end_job(&mut job, error))?;
-    if let Some(job) = &mut job {
-        job.give_back(&mut notify)?;
-    }
     say(summary?, prove.as_ref(), &mut notify);
     match code {
         0 => Ok(()),
@@ -157,6 +157,20 @@ fn pool(cores: &[CpuSet], online: &CpuSet, n: usize) -> Result<CpuSet, String> {
     match cpus.len() < n {
         true => Err("--pool needs to know which CPUs share a core, which this machine does not tell; use taskset".into()),
         false => Ok(cpus),
+    }
+}
+
+/// For the tasks that run already, or for a command before it is started.
+fn placing(
+    args: &GateArgs,
+    pool: &CpuSet,
+    journals: &Journals,
+    root: &Root,
+) -> Result<PlacedTasks, ControlError> {
+    let journal = journals.open(root)?;
+    match args.command.is_empty() {
+        true => PlacedTasks::on(pool, &journal),
+        false => PlacedTasks::for_command(pool, &journal),
     }
 }
 

@@ -12,6 +12,7 @@ use common::side_folder::is_root;
 use common::{Ended, Folder, has, send, unignoring, unwrapped, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -223,4 +224,50 @@ fn tasks_of_a_killed_gate_are_found_though_they_have_left_their_parent() {
     assert_ne!(pinned, all);
     has(&repaired.says(0, &[]).stdout, &["Gave 2 threads back"]);
     assert_eq!(now, (all.clone(), all));
+}
+
+/// As another user, it leaves its parent, its session and its process group.
+#[test]
+fn orphans_of_another_user_get_their_cpus_back() {
+    // Only root may start it; a pool is a part of the machine.
+    let (Some(_), true) = (Place::with_pool(), is_root()) else {
+        return;
+    };
+    // The user writes to one; the journals are in the other.
+    let (open, folder) = (Folder::new(), Folder::new());
+    fs::set_permissions(open.path("."), fs::Permissions::from_mode(0o777)).unwrap();
+    let script = "(setsid sleep 600 >/dev/null 2>&1 & echo $! >orphan); \
+                  until grep -qs sleep /proc/$(cat orphan)/comm; do :; done; echo $$ >job; exec sleep $0";
+    let gate = |seconds: &str| {
+        let _ = fs::remove_file(open.path("orphan"));
+        let _ = fs::remove_file(open.path("job"));
+        let mut args: Vec<&str> = "gate --pool 1 --latency poll --means spinner --"
+            .split(' ')
+            .collect();
+        args.extend("setpriv --reuid 54321 --clear-groups sh -c".split(' '));
+        args.extend([script, seconds]);
+        let mut command = folder.command(&args);
+        command.current_dir(open.path("."));
+        command
+    };
+    let ended = Ended::of(gate("0"));
+    let orphan = Outlives::named(&open, "orphan");
+    ended.says(0, &[]);
+    assert_eq!(cpus_of(&orphan.0), cpus_of("self"));
+    let mut killed = spawn_by(gate("600"));
+    let orphan = Outlives::named(&open, "orphan");
+    let job = Outlives::named(&open, "job");
+    wait("its user is in the journal", || {
+        let files = fs::read_dir(folder.path("state/plimsoll/journals")).unwrap();
+        let texts = files.map(|file| fs::read_to_string(file.unwrap().path()));
+        texts.flatten().any(|text| text.contains("\"uid\":54321"))
+    });
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let pinned = cpus_of(&orphan.0);
+    let repaired = folder.run("repair");
+    assert_ne!(pinned, cpus_of("self"));
+    has(&repaired.says(0, &[]).stdout, &["back their former CPUs"]);
+    let all = cpus_of("self");
+    assert_eq!((cpus_of(&job.0), cpus_of(&orphan.0)), (all.clone(), all));
 }

@@ -2,7 +2,8 @@
 //!
 //! What a placed thread starts inherits its CPUs and may leave its parent, its session and its
 //! process group. So the placement as such is in the journal, and at the end ([`sweep`]) all
-//! tasks that inherited it are looked for.
+//! tasks that inherited it are looked for. Orphans of a command become children of this process
+//! meanwhile, so that they can be found whatever user they run as.
 
 mod heirs;
 mod record;
@@ -20,6 +21,7 @@ use crate::tasks::ProcessKey;
 use plimsoll_host::{Cgroups, Pid, TaskStatus, Tid, allowed_cpus, online_cpus, thread_started};
 use plimsoll_model::CpuSet;
 use record::{Kin, Listed};
+use rustix::process::set_child_subreaper;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
@@ -29,6 +31,10 @@ const AT_ONCE: usize = 1024;
 
 /// Threads that are placed; the journal names each of them. What they start is not counted.
 const MOST: usize = 32_768;
+
+/// Pairs of user and cgroups that are remembered, and the length of the latter. Users choose both.
+const MOST_KIN: usize = 256;
+const LONGEST_CGROUPS: usize = 8192;
 
 /// Threads that run on chosen CPUs until this is dropped. One that gets others meanwhile keeps
 /// them.
@@ -44,6 +50,10 @@ pub struct PlacedTasks {
     cgroups: Cgroups,
     /// Threads that were looked at.
     seen: BTreeSet<(Pid, Tid)>,
+    /// They were started on these CPUs, and one that runs elsewhere has chosen so.
+    of_command: bool,
+    /// That not all kin are remembered was said.
+    said_kin: bool,
 }
 
 /// What came of [`PlacedTasks::follow`].
@@ -65,7 +75,8 @@ impl PlacedTasks {
     }
 
     /// For a command that this process starts on `cpus`. Call it before, and
-    /// [`PlacedTasks::started`] then.
+    /// [`PlacedTasks::started`] then. Until it is dropped, orphans of the command become children
+    /// of this process, which has to wait for them.
     ///
     /// # Errors
     /// As of [`PlacedTasks::on`], and if the journal cannot be written.
@@ -73,12 +84,22 @@ impl PlacedTasks {
         let mut placed = PlacedTasks::on(cpus, journal)?;
         let (root, own) = (journal.root(), std::process::id());
         let former = placed.former(own, &allowed_cpus(root, own)?);
-        placed.placement.former_of_all(former);
+        // All of the command descends from it.
+        let own_thread = Listed::new(own, own, placed.placement.since);
+        placed.placement.list(former, own_thread);
         if let Some(status) = TaskStatus::read(root, own, own)? {
             placed.add_kin(own, &status)?;
         }
         placed.enter()?;
+        placed.of_command = true;
+        // Without it those are found that kept their user.
+        let _ = set_child_subreaper(crate::tasks::raw(own));
         Ok(placed)
+    }
+
+    /// The CPUs.
+    pub fn pool(&self) -> &CpuSet {
+        &self.placement.pool
     }
 
     fn by(
@@ -96,6 +117,8 @@ impl PlacedTasks {
             hands,
             entry: None,
             seen: BTreeSet::new(),
+            of_command: false,
+            said_kin: false,
         })
     }
 
@@ -116,7 +139,8 @@ impl PlacedTasks {
     }
 
     /// Places the threads that are new among these, and gives back those that are no longer
-    /// among them. Some may be refused, and left as they are.
+    /// among them. Some may be refused, and left as they are. Those of a command stay as they
+    /// are; it is remembered how they are found.
     ///
     /// # Errors
     /// The journal cannot be written, or /proc cannot be read.
@@ -132,7 +156,8 @@ impl PlacedTasks {
             ..Placed::default()
         };
         self.seen.extend(&first);
-        let gone = self.placement.unlist(|one| !now.contains(&one.thread()));
+        let is_gone = |one: &Listed| !self.of_command && !now.contains(&one.thread());
+        let gone = self.placement.unlist(is_gone);
         if first.is_empty() && gone.is_empty() {
             return Ok(done);
         }
@@ -181,9 +206,9 @@ impl PlacedTasks {
         let is_there = status.cpus == self.placement.pool;
         // What such a one starts is told by its kin.
         if !is_there || started >= self.placement.since {
-            self.add_kin(pid, &status)?;
+            done.refused.extend(self.add_kin(pid, &status)?);
         }
-        if is_there {
+        if is_there || self.of_command {
             done.placed += 1;
             return Ok(());
         }
@@ -202,12 +227,18 @@ impl PlacedTasks {
     fn place(&self, one: Listed) -> Result<Option<String>, ControlError> {
         let root = self.journal.root();
         let (pid, tid) = one.thread();
+        if !one.is_there(root)? {
+            return Ok(None);
+        }
         match self.hands.place(tid, &self.placement.pool) {
             Err(error) if is_invalid(&error) => {
                 return Ok(Some("its cpuset has none of these CPUs".to_owned()));
             }
             Err(error) => return Ok(Some(error.to_string())),
             Ok(()) => {}
+        }
+        if !one.is_there(root)? {
+            return self.let_go(tid);
         }
         let status = TaskStatus::read(root, pid, tid)?;
         let Some(status) = status.filter(|status| status.cpus != self.placement.pool) else {
@@ -219,6 +250,17 @@ impl PlacedTasks {
         }
         let has = status.cpus;
         Ok(Some(format!("its cpuset has of these CPUs only {has}")))
+    }
+
+    /// If a thread has ended while it was placed, and another has its number by now, that one has
+    /// not asked for these CPUs. What it had is not known.
+    fn let_go(&self, tid: Tid) -> Result<Option<String>, ControlError> {
+        // /proc lists no threads, but has them all.
+        let other = TaskStatus::read(self.journal.root(), tid, tid)?;
+        if other.is_some_and(|other| other.cpus == self.placement.pool) {
+            let _ = self.hands.place(tid, &record::all_cpus());
+        }
+        Ok(None)
     }
 
     /// What is given back in place of `cpus`. An explicit list would not follow a cpuset that is
@@ -235,11 +277,21 @@ impl PlacedTasks {
         }
     }
 
-    fn add_kin(&mut self, pid: Pid, status: &TaskStatus) -> Result<(), ControlError> {
-        if let Some(kin) = Kin::of(self.journal.root(), pid, status)? {
-            self.placement.kin.insert(kin);
+    /// A sentence says, once, that no more are remembered.
+    fn add_kin(&mut self, pid: Pid, status: &TaskStatus) -> Result<Option<String>, ControlError> {
+        let Some(new) = Kin::of(self.journal.root(), pid, status)? else {
+            return Ok(None);
+        };
+        let kin = &mut self.placement.kin;
+        let fits = kin.len() < MOST_KIN && new.cgroups.len() <= LONGEST_CGROUPS;
+        if kin.contains(&new) || fits {
+            kin.insert(new);
+            return Ok(None);
         }
-        Ok(())
+        let said = std::mem::replace(&mut self.said_kin, true);
+        Ok((!said).then(|| {
+            format!("the tasks have more than {MOST_KIN} pairs of user and cgroups, or names of cgroups above {LONGEST_CGROUPS} bytes; what leaves its parent there may stay on the pool")
+        }))
     }
 
     fn enter(&mut self) -> Result<(), ControlError> {
@@ -276,6 +328,9 @@ impl Drop for PlacedTasks {
     fn drop(&mut self) {
         // What fails stays in the journal, and the next start reports it.
         let _ = self.give_back();
+        if self.of_command {
+            let _ = set_child_subreaper(None);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A placement as the journal has it.
 
-use plimsoll_host::{HostError, Pid, Root, TaskStatus, Tid, cgroups_of};
+use plimsoll_host::{HostError, Pid, Root, TaskStatus, Tid, cgroups_of, thread_started};
 use plimsoll_model::{CpuId, CpuSet};
 use rustix::thread::CpuSet as Mask;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,11 @@ impl Listed {
     pub(crate) fn started(self) -> u64 {
         self.2
     }
+
+    /// Whether no other thread has its number.
+    pub(crate) fn is_there(self, root: &Root) -> Result<bool, HostError> {
+        Ok(thread_started(root, self.0, self.1)? == Some(self.2))
+    }
 }
 
 /// What a task keeps that leaves its parent, its session and its process group.
@@ -75,14 +80,6 @@ impl Placement {
             kin: BTreeSet::new(),
             parts: Vec::new(),
         }
-    }
-
-    /// What tasks get of which nothing else is known.
-    pub(crate) fn former_of_all(&mut self, former: CpuSet) {
-        self.parts.push(Part {
-            former,
-            threads: BTreeSet::new(),
-        });
     }
 
     pub(crate) fn list(&mut self, former: CpuSet, one: Listed) {

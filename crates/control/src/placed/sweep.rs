@@ -12,6 +12,7 @@ use crate::journal::{Undone, lock, named, placed_by_other};
 use crate::tasks::{ProcessKey, check_shown};
 use plimsoll_host::{Pid, ProcessStat, Root, TaskStatus, online_cpus, thread_started, threads_of};
 use plimsoll_model::CpuSet;
+use std::collections::btree_map::Entry::Vacant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -43,7 +44,7 @@ pub(crate) fn give_back(
         }
         let mut found = 0;
         finder.look(&mut |one, former| {
-            found += usize::from(given.give(hands, one, former));
+            found += usize::from(given.give(hands, root, one, former));
         })?;
         quiet = if found == 0 { quiet + 1 } else { 0 };
         if quiet == QUIET {
@@ -86,7 +87,7 @@ pub(super) fn give_one(
     let (pid, tid) = one.thread();
     let status = TaskStatus::read(root, pid, tid)?;
     let is_there = status.is_some_and(|status| status.cpus == *pool);
-    match is_there && thread_started(root, pid, tid)? == Some(one.started()) {
+    match is_there && one.is_there(root)? {
         true => hands.place(tid, former),
         false => Ok(()),
     }
@@ -102,6 +103,8 @@ struct Finder<'a> {
     listed: BTreeMap<Listed, &'a CpuSet>,
     /// Processes that were found by their kin, with what is given back: so are their children.
     caught: BTreeMap<ProcessKey, &'a CpuSet>,
+    /// Of these, and of what was placed.
+    kin: BTreeSet<Kin>,
 }
 
 impl<'a> Finder<'a> {
@@ -113,6 +116,7 @@ impl<'a> Finder<'a> {
             online: online_cpus(root)?,
             listed: placement.threads().collect(),
             caught: BTreeMap::new(),
+            kin: placement.kin.clone(),
         })
     }
 
@@ -151,9 +155,10 @@ impl<'a> Finder<'a> {
                 (None, Tie::Unseen) => self.is_kin(pid, &status)?.then_some(self.usual),
             };
             if let Some(former) = inherited.filter(|former| self.is_other(former)) {
-                self.caught
-                    .entry(ProcessKey::of(&process))
-                    .or_insert(former);
+                if let Vacant(new) = self.caught.entry(ProcessKey::of(&process)) {
+                    new.insert(former);
+                    self.kin.extend(Kin::of(self.root, pid, &status)?);
+                }
                 found(one, former);
             }
         }
@@ -170,7 +175,7 @@ impl<'a> Finder<'a> {
             return Ok(false);
         }
         let kin = Kin::of(self.root, pid, status)?;
-        Ok(kin.is_some_and(|kin| self.placement.kin.contains(&kin)))
+        Ok(kin.is_some_and(|kin| self.kin.contains(&kin)))
     }
 }
 
@@ -183,8 +188,10 @@ struct Given {
 
 impl Given {
     /// Whether something was done. A thread whose cpuset has only the pool stays there.
-    fn give(&mut self, hands: &dyn Hands, one: Listed, former: &CpuSet) -> bool {
-        if self.given.contains(&one) || self.stuck.contains_key(&one) {
+    fn give(&mut self, hands: &dyn Hands, root: &Root, one: Listed, former: &CpuSet) -> bool {
+        let is_known = self.given.contains(&one) || self.stuck.contains_key(&one);
+        // What it was when it was read may have ended.
+        if is_known || !matches!(one.is_there(root), Ok(true)) {
             return false;
         }
         let (_, tid) = one.thread();

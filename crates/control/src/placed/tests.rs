@@ -403,6 +403,92 @@ fn many_new_threads_are_placed_in_several_rounds() {
     assert!(!placed.follow(&many).unwrap().more);
 }
 
+/// A task of a tree of /proc, whose number another one gets while it is placed.
+#[derive(Debug)]
+struct Reuses {
+    dir: tempfile::TempDir,
+    told: Mutex<Vec<(Tid, CpuSet)>>,
+}
+
+const SHORT_LIVED: Pid = 900;
+
+impl Reuses {
+    fn write(&self, path: &str, text: &str) {
+        let path = self.dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn task(&self, started: u64, cpus: &str) {
+        let zeros = "0 ".repeat(15);
+        let stat =
+            format!("900 (a) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 0 0 1 0 {started} {zeros}0 0 0 0\n");
+        let status = format!("Uid:\t5\t5\t5\t5\nVmSize:\t1 kB\nCpus_allowed_list:\t{cpus}\n");
+        for folder in ["proc/900", "proc/900/task/900"] {
+            self.write(&format!("{folder}/stat"), &stat);
+            self.write(&format!("{folder}/status"), &status);
+        }
+        self.write("proc/900/cgroup", "0::/\n");
+    }
+}
+
+impl Hands for Reuses {
+    fn write(&self, _: &std::path::Path, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn place(&self, tid: Tid, cpus: &CpuSet) -> Result<(), ControlError> {
+        self.told.lock().unwrap().push((tid, cpus.clone()));
+        self.task(77, "1");
+        Ok(())
+    }
+
+    fn kick(&self, _: plimsoll_model::CpuId) {}
+}
+
+#[test]
+fn a_task_that_got_the_number_of_an_ended_one_is_not_left_on_the_pool() {
+    let hands = Arc::new(Reuses {
+        dir: tempfile::tempdir().unwrap(),
+        told: Mutex::default(),
+    });
+    let root = Root::at(hands.dir.path());
+    crate::tasks::show_own(&root);
+    hands.write("sys/devices/system/cpu/online", "0-1\n");
+    hands.task(66, "0-1");
+    let (_dir, journals) = journals();
+    let journal = journals.open(&root).unwrap();
+    let pool: CpuSet = "1".parse().unwrap();
+    let mut placed = PlacedTasks::by(&pool, &journal, hands.clone()).unwrap();
+    let done = placed.follow(&[(SHORT_LIVED, SHORT_LIVED)]).unwrap();
+    assert!(done.refused.is_empty(), "{done:?}");
+    let told = hands.told.lock().unwrap().clone();
+    let all = record::all_cpus();
+    assert_eq!(told, [(SHORT_LIVED, pool), (SHORT_LIVED, all)]);
+    // The one that was placed has ended, and this one was not.
+    placed.give_back().unwrap();
+    assert_eq!(hands.told.lock().unwrap().len(), 2);
+}
+
+#[test]
+fn users_and_cgroups_are_remembered_up_to_a_limit() {
+    let Some((_, pool)) = pool() else { return };
+    let (_dir, journals) = journals();
+    let journal = journals.open(&Root::machine()).unwrap();
+    let (one, two) = (Sleeper::start(user()), Sleeper::start(user()));
+    let mut placed = PlacedTasks::on(&pool, &journal).unwrap();
+    for uid in 0..MOST_KIN as u32 {
+        let cgroups = format!("0::/of/{uid}\n");
+        placed.placement.kin.insert(Kin { uid, cgroups });
+    }
+    let done = placed.follow(&[one.thread()]).unwrap();
+    assert_eq!(done.placed, 1);
+    assert!(done.refused[0].contains("more than 256 pairs"), "{done:?}");
+    let done = placed.follow(&[one.thread(), two.thread()]).unwrap();
+    assert_eq!((done.placed, done.refused.len()), (1, 0), "said once");
+    assert_eq!(placed.placement.kin.len(), MOST_KIN);
+}
+
 #[test]
 fn a_command_and_what_it_starts_are_in_the_journal() {
     let (Some((all, pool)), false) = (pool(), rustix::process::geteuid().is_root()) else {

@@ -4,40 +4,37 @@ use super::args::GateArgs;
 use crate::failure::Failure;
 use crate::note::note;
 use crate::side::exit_code;
-use plimsoll_control::{ControlError, Journals, PlacedTasks};
+use plimsoll_control::PlacedTasks;
 use plimsoll_host::{Pid, Root, own_foreground_group};
 use plimsoll_model::CpuSet;
-use plimsoll_side::{Notice, Signal};
+use plimsoll_side::Signal;
+use rustix::io::Errno;
 use rustix::process::{Pid as RawPid, Signal as UnixSignal, getpgid, getpgrp, kill_process};
+use rustix::process::{WaitOptions, wait};
 use rustix::thread::{CpuSet as Mask, sched_setaffinity};
 use std::io;
-use std::process::{Child, Command};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus};
 
 /// A command that was started for a gate, in the foreground as by `nice`.
 #[derive(Debug)]
 pub(super) struct Job {
     child: Child,
-    /// It, and what it starts, on the CPUs of the pool.
-    placed: Option<PlacedTasks>,
+    ended: Option<u8>,
 }
 
 impl Job {
     /// `None` if no command was named.
     pub(super) fn start(
         args: &GateArgs,
-        pool: Option<&CpuSet>,
-        journals: &Journals,
-        root: &Root,
+        placed: Option<&mut PlacedTasks>,
     ) -> Result<Option<Job>, Failure> {
         let Some((program, rest)) = args.command.split_first() else {
             return Ok(None);
         };
         let mut command = Command::new(program);
         command.args(rest);
-        let placed = pool.map(|pool| PlacedTasks::for_command(pool, &journals.open(root)?));
-        let placed = placed
-            .transpose()
-            .map_err(|error: ControlError| fail(&error))?;
+        let pool = placed.as_ref().map(|placed| placed.pool());
         let child = spawn(command, pool).map_err(|error| {
             note(&format!(
                 "plimsoll: '{}' cannot be run: {error}",
@@ -48,12 +45,10 @@ impl Job {
                 _ => 126,
             })
         })?;
-        let mut job = Job { child, placed };
-        let pid = job.pid();
-        let told = job.placed.as_mut().map(|placed| placed.started(pid));
-        match told.transpose() {
+        let mut job = Job { child, ended: None };
+        match placed.map(|placed| placed.started(job.pid())).transpose() {
             Ok(_) => Ok(Some(job)),
-            Err(error) => Err(job.end(fail(&error))),
+            Err(error) => Err(job.end(Failure::Run(error.to_string()))),
         }
     }
 
@@ -63,17 +58,31 @@ impl Job {
 
     /// A command that was started for a gate does not run without it after an error.
     pub(super) fn end(&mut self, failure: Failure) -> Failure {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if self.ended.is_none() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
         failure
     }
 
-    /// The exit code, if it has ended.
+    /// The exit code, if it has ended. Also takes note of the ends of adopted orphans
+    /// ([`PlacedTasks::for_command`]), which stay as zombies otherwise.
     pub(super) fn exit_code(&mut self) -> Result<Option<u8>, Failure> {
-        let status = self.child.try_wait();
-        let status =
-            status.map_err(|e| Failure::Run(format!("the command cannot be waited for: {e}")))?;
-        Ok(status.map(exit_code))
+        let own = RawPid::from_child(&self.child);
+        while self.ended.is_none() {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == own => {
+                    self.ended = Some(exit_code(ExitStatus::from_raw(status.as_raw())));
+                }
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => break,
+                Err(error) => {
+                    let why = format!("the command cannot be waited for: {error}");
+                    return Err(Failure::Run(why));
+                }
+            }
+        }
+        Ok(self.ended)
     }
 
     /// Passes a signal on, unless the command has it already.
@@ -102,20 +111,6 @@ impl Job {
             child.map(number),
         )
     }
-
-    /// Gives what it has left on the pool its CPUs back.
-    pub(super) fn give_back(&mut self, notify: &mut dyn FnMut(Notice)) -> Result<(), Failure> {
-        if let Some(placed) = &mut self.placed
-            && let Some(left) = placed.give_back().map_err(|error| fail(&error))?
-        {
-            notify(Notice::Warning(format!("{left} Run: plimsoll repair")));
-        }
-        Ok(())
-    }
-}
-
-fn fail(error: &ControlError) -> Failure {
-    Failure::Run(error.to_string())
 }
 
 /// Whether the keys of the terminal reach this process and the command: those of process

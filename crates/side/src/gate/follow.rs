@@ -42,7 +42,9 @@ pub(super) struct Follower {
 impl Follower {
     pub(super) fn new(follow: Follow) -> Follower {
         let family = match &follow {
-            Follow::Process(pid) | Follow::Command(pid) => Some(Family::of(*pid)),
+            Follow::Process(pid) => Some(Family::of(*pid)),
+            // Its orphans may have become children of this process, which starts nothing else.
+            Follow::Command(_) => Some(Family::of(std::process::id())),
             _ => None,
         };
         Follower {
@@ -81,7 +83,11 @@ impl Follower {
     /// The processes to follow now; none if they are gone.
     pub(super) fn pids(&mut self, root: &Root) -> Result<Vec<Pid>, HostError> {
         if let Some(family) = &mut self.family {
-            return family.update(root).map(<[Pid]>::to_vec);
+            let mut pids = family.update(root)?.to_vec();
+            if let Follow::Command(_) = self.follow {
+                pids.retain(|pid| *pid != std::process::id());
+            }
+            return Ok(pids);
         }
         match &self.follow {
             Follow::Cgroup(name) => {

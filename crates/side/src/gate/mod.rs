@@ -50,8 +50,8 @@ pub struct GateRequest<'a> {
     pub period: Duration,
     /// The limit on held CPUs.
     pub limit: ResumeLatency,
-    /// The CPUs to which the tasks are restricted meanwhile; `None` leaves them where they run.
-    pub pool: Option<CpuSet>,
+    /// Restricts the tasks to chosen CPUs meanwhile; `None` leaves them where they run.
+    pub placed: Option<PlacedTasks>,
     pub log: Option<&'a Path>,
     /// That no other gate runs.
     pub only: OnlyOne,
@@ -136,11 +136,8 @@ impl Gating {
             kept: BTreeMap::new(),
             refused: BTreeMap::new(),
             follower,
-            watch: Watch::start(root, now),
-            placed: request
-                .pool
-                .map(|pool| PlacedTasks::on(&pool, &journal))
-                .transpose()?,
+            watch: Watch::start(root, now, request.period),
+            placed: request.placed,
             reader,
             online: online_cpus(root)?,
             hold: CpuSet::default(),

@@ -81,7 +81,7 @@ impl Fake {
             law,
             period,
             limit: ResumeLatency::PollOnly,
-            pool: None,
+            placed: None,
             log,
             only: only_gate(&journals)?,
         };

@@ -5,14 +5,16 @@ use plimsoll_model::CpuSet;
 use rustix::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// The least time between two looks, so that tasks that move all the time cost little.
-const SPACING: Duration = Duration::from_millis(1);
+/// The least time between two looks is this part of the sampling period, so that tasks that move
+/// all the time cost little; the first move after that time is answered at once.
+const OF_PERIOD: u32 = 5;
 
 #[derive(Debug)]
 pub(super) struct Watch {
     /// `None` where the kernel does not permit it.
     events: Option<MoveEvents>,
     looked: Instant,
+    spacing: Duration,
 }
 
 /// What was noticed.
@@ -24,10 +26,11 @@ pub(super) struct Noticed {
 }
 
 impl Watch {
-    pub(super) fn start(root: &Root, now: Instant) -> Watch {
+    pub(super) fn start(root: &Root, now: Instant, period: Duration) -> Watch {
         Watch {
             events: MoveEvents::open(root).ok(),
             looked: now,
+            spacing: period / OF_PERIOD,
         }
     }
 
@@ -40,7 +43,7 @@ impl Watch {
     /// When to look at the latest because tasks moved a moment ago, or else what becomes
     /// readable when they move.
     pub(super) fn ready(&self, now: Instant) -> (Option<Instant>, Option<BorrowedFd<'_>>) {
-        let rested = self.looked + SPACING;
+        let rested = self.looked + self.spacing;
         match &self.events {
             Some(_) if now < rested => (Some(rested), None),
             Some(events) => (None, Some(events.as_fd())),
