@@ -135,6 +135,9 @@ pub enum RunError {
     /// The planner or the runner could not continue.
     #[error("{0}")]
     Stuck(String),
+    /// The user stopped it before the first trial.
+    #[error("the run was stopped before its first trial")]
+    Interrupted,
 }
 
 /// How a run ended that did not fail.

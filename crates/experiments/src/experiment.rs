@@ -25,6 +25,7 @@ pub struct Machine {
     pub journals: Journals,
     journal: OnceLock<Journal>,
     opened: Box<dyn Fn(&Journal)>,
+    is_stopped: Box<dyn Fn() -> bool>,
     /// This program as other processes.
     pub helpers: Helpers,
 }
@@ -57,7 +58,28 @@ impl Machine {
             journals,
             journal: OnceLock::new(),
             opened: Box::new(opened),
+            is_stopped: Box::new(|| false),
             helpers,
+        }
+    }
+
+    /// With what says that the user has stopped the run.
+    #[must_use]
+    pub fn stopped_by(self, is_stopped: impl Fn() -> bool + 'static) -> Machine {
+        Machine {
+            is_stopped: Box::new(is_stopped),
+            ..self
+        }
+    }
+
+    /// For what waits before the first trial.
+    ///
+    /// # Errors
+    /// [`RunError::Interrupted`] if the user has stopped the run.
+    pub fn goes_on(&self) -> Result<(), RunError> {
+        match (self.is_stopped)() {
+            true => Err(RunError::Interrupted),
+            false => Ok(()),
         }
     }
 
@@ -280,6 +302,12 @@ pub trait Experiment: Sized + 'static {
 
     /// The findings of the trials so far: a pure function.
     fn findings(plan: &Self::Plan, trials: &[TrialOf<Self>]) -> Self::Findings;
+
+    /// A sentence on what was asked and has no answer although the run is complete: a caller that
+    /// only looks at the exit status must not take it for one.
+    fn unanswered(_findings: &Self::Findings) -> Option<String> {
+        None
+    }
 
     /// The data of charts that the findings lack: a pure function.
     fn picture(plan: &Self::Plan, trials: &[TrialOf<Self>]) -> Self::Picture;

@@ -371,6 +371,17 @@ pub enum InvalidKind {
     Slip,
 }
 
+impl InvalidKind {
+    /// The flag that permits more of it.
+    pub fn flag(self) -> &'static str {
+        match self {
+            InvalidKind::Steal => "--max-steal",
+            InvalidKind::OtherLoad => "--max-other",
+            InvalidKind::Slip => "--max-slip",
+        }
+    }
+}
+
 impl Invalid {
     pub fn kind(&self) -> InvalidKind {
         match self {

@@ -32,10 +32,11 @@ impl Disturbed {
         };
         self.seen += 1;
         self.is_decided = self.seen == FIRST;
-        let (remedy, flag) = match reason {
-            Invalid::Steal { .. } => ("use a machine with CPUs of its own", "--max-steal"),
-            _ => ("end them (top shows which)", "--max-other"),
+        let remedy = match reason {
+            Invalid::Steal { .. } => "use a machine with CPUs of its own",
+            _ => "end them (top shows which)",
         };
+        let flag = reason.kind().flag();
         self.is_decided.then(|| {
             format!(
                 "the first {FIRST} trials under load are invalid: {reason}; if that lasts, this run \

@@ -114,6 +114,9 @@ impl From<SideError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         use HostError::{NoCgroup, NoProcess};
+        if matches!(error, RunError::Interrupted) {
+            return Failure::Interrupted(error.to_string());
+        }
         let is_mistake = matches!(
             error,
             RunError::Usage(_)

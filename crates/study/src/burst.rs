@@ -58,29 +58,29 @@ pub fn mean_pct(steps: &[Step]) -> Option<f64> {
 /// When a break becomes quiet: its steps from the last answer on; the CPU use in
 /// the burst before it, and that of the service before any load, if it is known.
 ///
-/// Without a drop it is at one level all the time. That level is quiet if the
-/// service was not busier before any load, and busier in the burst.
+/// The level after the last drop, or that of the whole break, is quiet if it is not far above
+/// that before any load, and well below that of the burst: one that polls beside other load has
+/// drops, too.
 pub fn quiet(steps: &[Step], burst_pct: Option<f64>, idle_pct: Option<f64>) -> Option<Quiet> {
     let first = steps.first()?;
     let tail = last_drop(steps).unwrap_or(0);
     let level = mean_pct(&steps[tail..])?;
     let near = |other: f64| (level - other).abs() <= (0.1 * other).max(LEAST_DROP_PCT);
     let is_above_idle = idle_pct.is_some_and(|idle| level > idle && !near(idle));
-    if tail == 0 {
-        let is_as_in_burst = burst_pct.is_none_or(|burst| level > burst || near(burst));
-        let is_busy = level > BUSY_PCT;
-        let never = is_busy && (is_as_in_burst || is_above_idle);
-        return Some(if never {
-            Quiet::Never
-        } else {
-            Quiet::From(first.from_s)
-        });
-    }
-    if is_above_idle && level > BUSY_PCT {
-        return Some(Quiet::Never);
-    }
-    Some(Quiet::From(refined(steps, tail)))
+    let is_as_in_burst = match burst_pct {
+        Some(burst) => level > AS_IN_BURST * burst,
+        None => tail == 0,
+    };
+    Some(match tail {
+        _ if level > BUSY_PCT && (is_as_in_burst || is_above_idle) => Quiet::Never,
+        0 => Quiet::From(first.from_s),
+        _ => Quiet::From(refined(steps, tail)),
+    })
 }
+
+/// A break that uses more than this share of what the burst before it used is not quiet: the
+/// service burns about the same with and without requests.
+const AS_IN_BURST: f64 = 0.75;
 
 /// A level above is no noise of a service that has nothing to do.
 const BUSY_PCT: f64 = 2.0;

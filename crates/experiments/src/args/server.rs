@@ -1,10 +1,10 @@
 //! Flags of experiments that load a server.
 
 use super::run::RunArgs;
-use super::value::{cpus, positive_duration};
+use super::value::{cpus, pid, positive_duration};
 use clap::{ArgGroup, Args, ValueEnum};
 use plimsoll_engine::{RunError, Site};
-use plimsoll_host::Root;
+use plimsoll_host::{Root, online_cpus};
 use plimsoll_load::hash;
 use plimsoll_model::{
     Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HttpService, InterruptTime, RunPlan, ServiceAt,
@@ -62,7 +62,7 @@ pub(crate) struct ServerArgs {
     pub service_cpus: Option<CpuSet>,
 
     /// The service's process, if it is on this host (default: found by its listening socket).
-    #[arg(long, value_name = "PID", conflicts_with = "service_cgroup")]
+    #[arg(long, value_name = "PID", value_parser = pid, conflicts_with = "service_cgroup", allow_hyphen_values = true)]
     pub service_pid: Option<u32>,
 
     /// The service's cgroup, as a path below the cgroup mount.
@@ -221,7 +221,10 @@ impl LoadArgs {
     pub(crate) fn workload(&self, url: Option<&str>, root: &Root) -> Result<Workload, RunError> {
         let allowed = self.run.allowed_cpus(root)?;
         match url {
-            Some(url) => Ok(Workload::Http(self.server.service(url, &self.request)?)),
+            Some(url) => {
+                self.server.check_cpus(root)?;
+                Ok(Workload::Http(self.server.service(url, &self.request)?))
+            }
             None => {
                 let first = allowed.iter().next().unwrap_or(0);
                 Ok(Workload::Hash(hash::calibrate(HASH_REQUEST, first)?))
@@ -255,6 +258,17 @@ const CONNECTIONS: u32 = 128;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl ServerArgs {
+    fn check_cpus(&self, root: &Root) -> Result<(), RunError> {
+        let online = online_cpus(root)?;
+        let missing = self.service_cpus.as_ref().map(|cpus| cpus.without(&online));
+        match missing.filter(|missing| !missing.is_empty()) {
+            None => Ok(()),
+            Some(missing) => Err(RunError::Usage(format!(
+                "CPU {missing} is not online here; choose --service-cpus from {online}"
+            ))),
+        }
+    }
+
     fn service(&self, url: &str, request: &RequestArgs) -> Result<HttpService, RunError> {
         let body = request.body()?;
         let default_method = if body.is_some() { "POST" } else { "GET" };

@@ -13,6 +13,14 @@ pub fn cpus(text: &str) -> Result<CpuSet, String> {
     Ok(set)
 }
 
+/// The number of a process.
+pub fn pid(text: &str) -> Result<u32, String> {
+    let number: Option<u32> = text.parse().ok();
+    number
+        .filter(|pid| *pid > 0)
+        .ok_or_else(|| "give the number of a process, as ps -e lists it".into())
+}
+
 /// A share of all CPU time.
 pub fn share(text: &str) -> Result<Share, String> {
     let number = text

@@ -1,7 +1,7 @@
 //! The flags of `plimsoll burst`.
 
 use super::pattern;
-use crate::args::value::{positive_duration, rate};
+use crate::args::value::{pid, positive_duration, rate};
 use crate::args::{LoadArgs, URL_OR_RECORD, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
@@ -118,6 +118,8 @@ pub struct BurstArgs {
     #[arg(
         long,
         value_name = "PID",
+        value_parser = pid,
+        allow_hyphen_values = true,
         requires = "against",
         conflicts_with = "against_cgroup"
     )]
@@ -127,7 +129,7 @@ pub struct BurstArgs {
     #[arg(long, value_name = "PATH", requires = "against")]
     pub(super) against_cgroup: Option<String>,
 
-    /// The command that serves the URL, after `--`: started before the run, on the CPUs of --service-cpus if given, followed with all that it starts, and ended after the run. It must stay in the foreground.
+    /// The command that serves the URL, after `--`: started before the run, on the CPUs of --service-cpus if given, followed with all that it starts, and ended after the run. It must stay in the foreground. It inherits environment and descriptors of this process. Without cgroups that this user may make, what leaves its parent, session and environment outlives the run.
     #[arg(last = true, value_name = "CMD", requires = URL_OR_RECORD, conflicts_with_all = ["service_pid", "service_cgroup"])]
     pub(super) command: Vec<String>,
 

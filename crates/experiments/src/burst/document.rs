@@ -1,6 +1,8 @@
 //! The findings as a document. Pure.
 
-use super::findings::{BurstFindings, MeanLine, PhaseFinding, PhaseKind, TargetFinding};
+use super::findings::{
+    BurstFindings, Difference, MeanLine, PhaseFinding, PhaseKind, TargetFinding,
+};
 use super::plan::BurstPlan;
 use super::{Burst, charts, spreadsheet};
 use crate::experiment::ReportOf;
@@ -97,14 +99,28 @@ fn answers(out: &mut Document<'_>, targets: &[(&str, &TargetFinding)], found: &B
         out.say(Role::Answer, rest(name, target));
     }
     if let Some(difference) = &found.difference {
-        let text = format!(
-            "A less B: idle burn {} % of a CPU, burn per request {} us, first request after a break {} us.",
-            estimate(difference.idle_burn_pct, 2),
-            estimate(difference.burn_us_per_request, 0),
-            estimate(difference.first_after_break_us, 0),
-        );
-        out.say(Role::Answer, [Ink::Plain.says(text)]);
+        out.say(Role::Answer, less(difference));
     }
+}
+
+/// As far as the differences are known.
+fn less(difference: &Difference) -> Option<Sentence> {
+    let parts = [
+        ("idle burn", difference.idle_burn_pct, 2, "% of a CPU"),
+        ("burn per request", difference.burn_us_per_request, 0, "us"),
+        (
+            "first request after a break",
+            difference.first_after_break_us,
+            0,
+            "us",
+        ),
+    ];
+    let known = parts.into_iter().filter(|(_, value, ..)| value.is_some());
+    let known: Vec<String> = known
+        .map(|(name, value, digits, unit)| format!("{name} {} {unit}", estimate(value, digits)))
+        .collect();
+    let text = format!("A less B: {}.", known.join(", "));
+    (!known.is_empty()).then(|| Ink::Plain.says(text))
 }
 
 fn rest(name: &str, target: &TargetFinding) -> Vec<Sentence> {
@@ -215,11 +231,13 @@ fn notes(found: &BurstFindings) -> Vec<Sentence> {
         "CPU use is in percent of one CPU, read every {} ms{counter}. No time is known better than a step.",
         found.step_ms
     )];
-    let breaks = found.of.breaks;
-    texts.push(format!(
-        "{breaks} breaks have {} first requests that were answered: their median says nothing about rare ones.",
-        breaks.saturating_sub(found.of.failed_first)
-    ));
+    let answered = found.of.breaks.saturating_sub(found.of.failed_first);
+    if answered > 0 {
+        texts.push(format!(
+            "{} breaks have {answered} first requests that were answered: their median says nothing about rare ones.",
+            found.of.breaks
+        ));
+    }
     if let Some(against) = &found.against {
         texts.push(format!("A: {}. B: {}.", found.of.target, against.target));
     }

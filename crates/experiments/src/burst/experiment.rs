@@ -2,7 +2,7 @@
 
 use super::args::{BurstArgs, HELP};
 use super::findings::{BurstFindings, MeanLine};
-use super::outcome::{BurstOutcome, BurstSetting, BurstTrial};
+use super::outcome::{BurstOutcome, BurstSetting, BurstTrial, Target};
 use super::plan::{BurstPlan, BurstPlanner};
 use super::prepare::BurstSite;
 use super::runner::BurstRunner;
@@ -109,10 +109,15 @@ impl Experiment for Burst {
     }
 
     fn requirements(plan: &BurstPlan, site: &BurstSite, machine: &Machine) -> Vec<Requirement> {
-        let first = site.sites.first();
-        first.map_or_else(Vec::new, |site| {
-            site.requirements(&machine.root, &plan.load.run.cpus)
-        })
+        let of_each = plan.loads().zip(&site.sites);
+        let requirements = of_each.map(|((target, load), site)| {
+            let mut of = site.requirements(&machine.root, &load.run.cpus);
+            if target == Target::Against {
+                of.iter_mut().for_each(|one| one.name += ", of --against");
+            }
+            of
+        });
+        requirements.flatten().collect()
     }
 
     fn planner(plan: &BurstPlan) -> impl Planner<Setting = BurstSetting, Outcome = BurstOutcome> {

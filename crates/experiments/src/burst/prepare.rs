@@ -8,7 +8,7 @@ use crate::defaults::ms;
 use crate::experiment::{Machine, Prepared};
 use crate::given_again::{self, GivenAgain};
 use plimsoll_engine::{RunError, Site, stopped};
-use plimsoll_host::Root;
+use plimsoll_host::{Pid, Root};
 use plimsoll_model::{CpuSet, Plan, Rate, RatePhase, ServiceAt, WarmUp, Workload};
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const HEAD_MOST: Duration = ms(5000);
 pub struct BurstSite {
     pub(super) sites: Vec<Site>,
     /// The first target, if this run has started it: held until the run is over.
-    _server: Option<Server>,
+    server: Option<Server>,
 }
 
 impl BurstSite {
@@ -51,8 +51,13 @@ impl BurstSite {
         }
         Ok(BurstSite {
             sites: sites(&targets, &machine.root)?,
-            _server: server,
+            server,
         })
+    }
+
+    /// The process of the command.
+    pub(super) fn command(&self) -> Option<Pid> {
+        self.server.as_ref().map(Server::pid)
     }
 }
 

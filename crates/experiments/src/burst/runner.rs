@@ -1,12 +1,13 @@
 //! Carries out a trial on its target.
 
-use super::outcome::{BurstOutcome, BurstSetting, BurstTrial};
+use super::outcome::{BurstOutcome, BurstSetting, BurstTrial, Target};
 use super::plan::BurstPlan;
 use super::prepare::BurstSite;
 use super::sampler::{KeptMeters, Tasks, TimeLines};
+use super::server::written;
 use crate::experiment::Machine;
 use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, ServiceMeter, probe};
-use plimsoll_host::Root;
+use plimsoll_host::{Pid, ProcessStat, Root};
 use plimsoll_load::http::HttpLoad;
 use plimsoll_model::{TrialSpec, Workload};
 use std::sync::Arc;
@@ -15,6 +16,8 @@ use std::sync::atomic::AtomicBool;
 pub(super) struct BurstRunner<'a> {
     plan: &'a BurstPlan,
     root: Root,
+    /// The process of the command that this run has started.
+    command: Option<Pid>,
     loads: Vec<OfferedLoad<'a, BurstSetting, BurstOutcome>>,
 }
 
@@ -48,6 +51,7 @@ impl<'a> BurstRunner<'a> {
         Ok(BurstRunner {
             plan,
             root: root.clone(),
+            command: site.command(),
             loads,
         })
     }
@@ -64,6 +68,15 @@ impl<'a> BurstRunner<'a> {
         let Some((_, load)) = self.plan.loads().nth(target).filter(|_| is_gone) else {
             return Ok(());
         };
+        if let Some(pid) = self.command.filter(|_| target == Target::First.index())
+            && ProcessStat::read(&self.root, pid)?.is_none_or(|process| process.has_ended())
+        {
+            return Err(RunError::Stuck(format!(
+                "the command {} ended during the run; run it by hand under load to see what it \
+                 says; the trials before are kept",
+                written(&self.plan.command)
+            )));
+        }
         let why = match &load.workload {
             Workload::Http(http) => HttpLoad::new(http, load.run.cpus.generator.clone())
                 .map_err(RunError::from)

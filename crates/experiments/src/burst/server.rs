@@ -72,6 +72,7 @@ impl Server {
                     ANSWERS_WITHIN.as_secs()
                 )));
             }
+            machine.goes_on()?;
             std::thread::sleep(BETWEEN_ATTEMPTS);
         }
         match server.ended()? {
@@ -140,11 +141,16 @@ impl Server {
         })
     }
 
+    /// The process of the command.
+    pub(super) fn pid(&self) -> Pid {
+        self.child.id()
+    }
+
     /// The target as it is looked up: by the process of the command.
     pub(super) fn target(&self, workload: &Workload) -> Workload {
         let mut target = workload.clone();
         if let Workload::Http(http) = &mut target {
-            http.service = ServiceAt::Pid(self.child.id());
+            http.service = ServiceAt::Pid(self.pid());
         }
         target
     }

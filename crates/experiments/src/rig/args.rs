@@ -21,7 +21,9 @@ Examples:
   plimsoll rig break --graph stencil:width=4,steps=20 --grain 200us
         the breaking point on another graph
   plimsoll rig wait --budget 'p99<20us'
-        the waiting policy that burns least and wakes in time";
+        the waiting policy that burns least and wakes in time
+
+Only wait has a slip; its --max-slip is half of the gap where that is longer.";
 
 const PLAN: &[&str] = &[
     "parts",
@@ -67,6 +69,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("policies", "How idle workers wait (wait)"),
         ("budget", "The latency that the recommended policy keeps"),
         ("burn", "What the recommended policy burns at most"),
+        ("max_slip", "How late a call may be at p99 (wait)"),
     ],
     fixed: PLAN,
 };

@@ -123,6 +123,20 @@ impl Experiment for Rig {
         study::findings(plan, trials)
     }
 
+    fn unanswered(findings: &RigFindings) -> Option<String> {
+        let names: Vec<&str> = findings
+            .failed
+            .iter()
+            .map(|failed| &*failed.scheduler)
+            .collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "{} broke the contract of schedulers, and has no findings from then on",
+                names.join(", ")
+            )
+        })
+    }
+
     fn picture(plan: &RigPlan, trials: &[RigTrial]) -> Series {
         Series::of(plan, trials)
     }

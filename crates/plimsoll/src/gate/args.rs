@@ -2,6 +2,7 @@
 
 use super::latency::{Latency, MeansChoice};
 use clap::{Args, ValueEnum};
+use plimsoll_experiments::args::value::pid;
 use plimsoll_host::Pid;
 use plimsoll_law::HoldRule;
 use plimsoll_model::{Share, parse_duration};
@@ -66,7 +67,8 @@ pub(crate) struct GateArgs {
     #[arg(
         long,
         value_name = "PID",
-        value_parser = clap::value_parser!(Pid).range(1..),
+        value_parser = pid,
+        allow_hyphen_values = true,
         conflicts_with_all = ["cgroup", "unit", "comm"]
     )]
     pub(crate) pid: Option<Pid>,

@@ -109,31 +109,21 @@ impl Prove {
         let draws = Draws::of(whole.len(), 1);
         let mut lines = Vec::new();
         for (name, q) in [("p50", 0.5), ("p99", 0.99)] {
-            let figure = |which| Figure::quantile_us(&arm(which), q, &draws);
-            let (Some(gate), Some(as_is)) = (figure(0), figure(1)) else {
-                continue;
-            };
             // Of geometric means: one slow window must not decide.
             let log = |which| Figure::log_quantile_us(&arm(which), q, &draws);
-            let ratio = log(0).zip(log(1)).and_then(|(gate, as_is)| {
-                let ratio = Figure::from(&[&gate, &as_is], |v| (v[0] - v[1]).exp())?;
-                let ratio = ratio.positive_estimate();
-                let (low, high) = ratio.interval()?;
-                let verdict = if ratio.holds(1.0) {
-                    ", inconclusive"
-                } else {
-                    ""
-                };
-                let value = ratio.value;
-                Some(format!(
-                    "; {value:.2} ({low:.2} to {high:.2}) times{verdict}"
-                ))
-            });
+            let (Some(gate), Some(as_is)) = (log(0), log(1)) else {
+                continue;
+            };
+            let us = |log: &Figure| Figure::from(&[log], |v| v[0].exp());
+            let ratio = Figure::from(&[&gate, &as_is], |v| (v[0] - v[1]).exp());
+            let (Some(with), Some(without)) = (us(&gate), us(&as_is)) else {
+                continue;
+            };
             lines.push(format!(
                 "{name} of a wake-up: {} with the gate, {} without{}",
-                text(&gate.positive_estimate()),
-                text(&as_is.positive_estimate()),
-                ratio.unwrap_or_default()
+                text(&with.positive_estimate()),
+                text(&without.positive_estimate()),
+                ratio.and_then(times).unwrap_or_default()
             ));
         }
         match (lines.is_empty(), self.cpu) {
@@ -141,7 +131,7 @@ impl Prove {
                 lines.push("--prove: it ended before a window did; nothing is shown".into())
             }
             (false, Some(cpu)) => lines.push(format!(
-                "from {} passes of a futex wake-up each {} on CPU {cpu}, with 95 % intervals",
+                "geometric means of {} passes of a futex wake-up each {} on CPU {cpu}, with 95 % intervals",
                 whole.len(),
                 plimsoll_model::human_duration(PLAN.gap)
             )),
@@ -149,6 +139,19 @@ impl Prove {
         }
         lines
     }
+}
+
+/// A ratio and whether it differs from 1.
+fn times(ratio: Figure) -> Option<String> {
+    let ratio = ratio.positive_estimate();
+    let (value, (low, high)) = (ratio.value, ratio.interval()?);
+    let verdict = match ratio.holds(1.0) {
+        true => ", inconclusive",
+        false => "",
+    };
+    Some(format!(
+        "; {value:.2} ({low:.2} to {high:.2}) times{verdict}"
+    ))
 }
 
 fn text(us: &Estimate) -> String {

@@ -4,8 +4,8 @@ use crate::failure::Failure;
 use crate::load_record::LoadRecord;
 use crate::tally::tally;
 use plimsoll_model::{CapacityFinding, CapacityNote, Doubt, Trial, counted};
-use plimsoll_report::reason;
 use plimsoll_report::sizing::PlanReport;
+use plimsoll_report::{reason, when_quieter};
 
 /// Refuses a record without a valid trial at a rate: no other goal would help.
 pub(super) fn without_rates(loaded: &LoadRecord) -> Result<(), Failure> {
@@ -30,8 +30,9 @@ fn no_valid_trial<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<String>
     Some(match tally.all {
         0 => "its run ended before the first trial at a load; resume it (plimsoll sweep --resume), or sweep again".to_owned(),
         n => format!(
-            "none of its {} at a level or of the search is valid{reason}; sweep again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other",
-            counted(n, "trial", "trials")
+            "none of its {} at a level or of the search is valid{reason}; sweep again {}",
+            counted(n, "trial", "trials"),
+            when_quieter(tally.commonest)
         ),
     })
 }

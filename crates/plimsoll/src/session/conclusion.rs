@@ -98,6 +98,11 @@ impl<E: Experiment> Conclusion<'_, E> {
         E::conclude(&self.report())
     }
 
+    /// What has no answer although the run is complete.
+    pub(super) fn unanswered(&self) -> Option<String> {
+        E::unanswered(&self.findings)
+    }
+
     fn report(&self) -> Report<'_, E::Plan, E::Findings> {
         let record = self.record;
         Report {

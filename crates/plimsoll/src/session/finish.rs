@@ -13,7 +13,7 @@ use plimsoll_engine::Outcome;
 use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{Phase, RunEnd, Trial, counted, shell_word};
 use plimsoll_record::Record;
-use plimsoll_report::{Format, reason};
+use plimsoll_report::{Format, reason, when_quieter};
 use std::io::IsTerminal;
 
 pub(super) fn finish<E: Experiment>(
@@ -42,7 +42,8 @@ pub(super) fn finish<E: Experiment>(
         marked?;
         let conclusion = show::<E>(record, frame.format.into(), !frame.no_html, output)?;
         conclusion.conclude().iter().for_each(|text| note(text));
-        return no_valid_trial(trials, &path).map_or(Ok(()), |why| Err(Failure::Run(why)));
+        let why = no_valid_trial(trials, &path).or_else(|| conclusion.unanswered());
+        return why.map_or(Ok(()), |why| Err(Failure::Run(why)));
     };
     let was_stopped = matches!(failure, Failure::Interrupted(_));
     let flags = E::flags_to_resume(&recorded::<E>(record)?);
@@ -106,7 +107,8 @@ fn no_valid_trial<S, O>(trials: &[Trial<S, O>], path: &str) -> Option<String> {
     let why = tally.commonest.map(reason);
     let why = why.map_or_else(String::new, |why| format!(", {often}because {why}"));
     Some(format!(
-        "{none}{why}; {are} kept in {path}; run it again when the machine is quieter, or allow more with --max-slip, --max-steal or --max-other"
+        "{none}{why}; {are} kept in {path}; run it again {}",
+        when_quieter(tally.commonest)
     ))
 }
 

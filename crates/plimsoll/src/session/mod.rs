@@ -65,8 +65,9 @@ fn measure<E: Experiment>(
 }
 
 fn machine(stop: &Stop) -> Machine {
-    let stop = stop.clone();
+    let (first, second) = (stop.clone(), stop.clone());
     // A second signal ends at once, but first all that the run has started.
-    let opened = move |journal: &Journal| stop.before_exit(journal.at_once());
+    let opened = move |journal: &Journal| second.before_exit(journal.at_once());
     Machine::new(Root::machine(), Journals::usual(), helper::all(), opened)
+        .stopped_by(move || first.is_raised())
 }

@@ -300,7 +300,7 @@ pub enum MarkKind {
     /// All between the ends of its range, named at the lower end.
     Area,
     Knee,
-    /// When something ends; its interval is a stroke on the axis.
+    /// A moment, such as when something ends; its interval is a stroke on the axis.
     Moment,
 }
 

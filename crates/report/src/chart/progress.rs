@@ -97,7 +97,7 @@ fn chart(run: &Progress, title: &str, mut panel: Panel) -> Chart {
     panel.marks.extend(run.now.map(|now| Mark {
         short_name: "now".to_owned(),
         tone: Tone::Dim,
-        ..Mark::new(MarkKind::Guide, At::X(now))
+        ..Mark::new(MarkKind::Moment, At::X(now))
     }));
     Chart::of(panel, "", title, "")
 }

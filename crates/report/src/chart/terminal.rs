@@ -10,7 +10,7 @@
 //! ```
 
 use super::canvas::Canvas;
-use super::{At, Charset, Chart, Datum, Line, Mark, Panel, Picture, Series, Tone};
+use super::{At, Charset, Chart, Datum, Line, Mark, MarkKind, Panel, Picture, Series, Tone};
 use crate::sentence::words_if;
 use crate::table::{Ink, Paint};
 
@@ -181,8 +181,11 @@ impl Panel {
                 && let Some(across) = self.x.scale.place(at)
             {
                 let (x, _) = canvas.dot_at(across, 0.0);
-                canvas.line((x, 0), (x, height - 1), 1, '|', ink);
-                frame.write_mark(picture, across, &mark.short_name, ink);
+                let begins = mark.kind == MarkKind::Guide;
+                // Solid lines are data, or a load that is not to be exceeded.
+                let stride = if begins { 3 } else { 1 };
+                canvas.line((x, 0), (x, height - 1), stride, '|', ink);
+                frame.write_mark(picture, across, (&mark.short_name, begins), ink);
             }
         }
         for (mark, up) in self.level_marks() {
@@ -289,14 +292,21 @@ impl Frame {
     }
 
     /// The name of an upright mark above the plot, as near to it as the room
-    /// allows.
-    fn write_mark(self, picture: &mut Picture, across: f64, name: &str, ink: Ink) {
+    /// allows: above its middle, or of what begins there, right of it.
+    fn write_mark(
+        self,
+        picture: &mut Picture,
+        across: f64,
+        (name, begins): (&str, bool),
+        ink: Ink,
+    ) {
         let wide = name.chars().count();
         let end = self.left + self.columns;
-        let centred = self.column(across).saturating_sub(wide / 2);
+        let before = if begins { 0 } else { wide / 2 };
+        let wanted = self.column(across).saturating_sub(before);
         let last = end.saturating_sub(wide);
         let free = |from: &usize| picture.is_blank(1, from.saturating_sub(1), from + wide + 1);
-        if let Some(from) = (centred.min(last)..=last).find(free) {
+        if let Some(from) = (wanted.min(last)..=last).find(free) {
             picture.write(from, 1, name, ink);
         }
     }

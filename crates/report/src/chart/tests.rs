@@ -11,7 +11,7 @@ fn chart() -> Chart {
     let mark = |name: &str, at| Mark {
         short_name: name.to_owned(),
         tone: Tone::Budget,
-        ..Mark::new(MarkKind::Guide, at)
+        ..Mark::new(MarkKind::Load, at)
     };
     Chart {
         title: "Twice as much".to_owned(),

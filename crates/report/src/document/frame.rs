@@ -2,15 +2,12 @@
 //! lacks, how many trials are invalid, and what it was measured on.
 
 use super::run::Run;
-use super::tally::{TrialTally, reason};
+use super::tally::{TrialTally, reason, when_quieter};
 use super::{Fact, Facts};
 use crate::number::{counted, pct};
 use crate::sentence::{Sentence, words_of};
 use crate::table::Ink;
 use plimsoll_model::{Outcome, Provenance, Requirement, RunEnd, safe, shell_word};
-
-const QUIETER: &str = "Run it again when the machine is quieter, or allow more with --max-slip, \
-                       --max-steal or --max-other.";
 
 pub(super) fn ended(run: &Run<'_>) -> Option<Sentence> {
     let text = match run.record.ended {
@@ -42,17 +39,17 @@ pub(super) fn trials(run: &Run<'_>) -> Option<Sentence> {
         0 => Ink::Dim,
         _ => Ink::Red,
     };
-    let (space, advice) = match trials.asks_for_quiet() {
-        true => (" ", QUIETER),
-        false => ("", ""),
+    let advice = match trials.asks_for_quiet() {
+        true => format!(" Run it again {}.", when_quieter(trials.commonest)),
+        false => String::new(),
     };
-    Some(ink.says(format!("{}.{space}{advice}", trials.in_words())))
+    Some(ink.says(format!("{}.{advice}", trials.in_words())))
 }
 
 /// What to do about rows without a valid trial, where [`trials`] does not say it.
 pub(crate) fn remedy(trials: &TrialTally) -> Option<Sentence> {
-    let why = reason(trials.commonest?);
-    let text = format!("Trials were disturbed, most often because {why}. {QUIETER}");
+    let (why, when) = (reason(trials.commonest?), when_quieter(trials.commonest));
+    let text = format!("Trials were disturbed, most often because {why}. Run it again {when}.");
     (!trials.asks_for_quiet()).then(|| Ink::Yellow.says(text))
 }
 

@@ -25,6 +25,12 @@ pub fn reason(kind: InvalidKind) -> &'static str {
     }
 }
 
+/// When to run it again after trials that are invalid for this reason.
+pub fn when_quieter(commonest: Option<InvalidKind>) -> String {
+    let or = commonest.map(|kind| format!(", or allow more with {}", kind.flag()));
+    format!("when the machine is quieter{}", or.unwrap_or_default())
+}
+
 impl TrialTally {
     /// `3 of 34 trials are invalid, most often because …`.
     pub(crate) fn in_words(&self) -> String {

@@ -84,6 +84,19 @@ fn who_polls_on_is_never_quiet() {
 }
 
 #[test]
+fn who_polls_beside_other_load_is_never_quiet() {
+    // Its share of the CPU changes with what else runs.
+    let starved = line(&[(0.2, 62.0), (1.8, 40.0)]);
+    let found = quiet(&starved, Some(43.5), Some(98.0));
+    assert_eq!(found, Some(Quiet::Never));
+    let rests = line(&[(0.2, 62.0), (1.8, 25.0)]);
+    assert!(matches!(
+        quiet(&rests, Some(43.5), Some(98.0)),
+        Some(Quiet::From(_))
+    ));
+}
+
+#[test]
 fn a_blip_is_no_drop() {
     let mut blip = line(&[(1.0, 60.0), (3.0, 1.0)]);
     blip[50].cpu_pct = 45.0;
