@@ -45,7 +45,9 @@ fn assert_named(how: &str, why: &str) {
     let folder = Folder::new();
     let library = library().display();
     let line = format!("--scheduler {library},central-queue --format json");
-    let found = Ended::of(broken(&folder, how, &line)).json();
+    let ended = Ended::of(broken(&folder, how, &line));
+    ended.says(1, &["broke the contract of schedulers"]);
+    let found: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     let failed = &found["findings"]["failed"];
     assert_eq!(failed.as_array().map(Vec::len), Some(1), "{how}: {failed}");
     assert_eq!(failed[0]["scheduler"], library.to_string(), "{how}");
