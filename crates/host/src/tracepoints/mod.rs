@@ -188,7 +188,11 @@ mod tests {
         let is_over = AtomicBool::new(false);
         let events = std::thread::scope(|scope| {
             for _ in cpus.iter() {
-                scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
             }
             std::thread::sleep(std::time::Duration::from_millis(20));
             let events = recording.finish();
