@@ -91,7 +91,7 @@ pub use run_delay::{DelayScope, RunDelays, Waited};
 pub use sensors::{Sensors, ServiceSource, Subject};
 pub use socket::{Listeners, listeners};
 pub use stat::CpuTimes;
-pub use task_status::{TaskStatus, cgroups_of, thread_started, threads_of};
+pub use task_status::{TaskStatus, cgroups_of, processes_started, thread_started, threads_of};
 pub use topology::{Vicinity, cores_of, vicinity};
 pub use tracepoints::Tracepoints;
 pub use virtualisation::is_virtual_machine;

@@ -61,6 +61,16 @@ pub fn thread_started(root: &Root, pid: Pid, tid: Tid) -> Result<Option<u64>, Ho
         .map(|stat| stat.started))
 }
 
+/// How many processes and threads have been started since boot (/proc/stat); `None` if that is not
+/// known.
+pub fn processes_started(root: &Root) -> Option<u64> {
+    let text = root.text("/proc/stat").ok()?;
+    let count = text
+        .lines()
+        .find_map(|line| line.strip_prefix("processes "));
+    count?.trim().parse().ok()
+}
+
 /// The cgroups of a process in all hierarchies, as /proc/PID/cgroup has them: equal for
 /// processes in the same ones. `None` if it has ended.
 ///

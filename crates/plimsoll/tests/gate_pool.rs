@@ -271,3 +271,41 @@ fn orphans_of_another_user_get_their_cpus_back() {
     let all = cpus_of("self");
     assert_eq!((cpus_of(&job.0), cpus_of(&orphan.0)), (all.clone(), all));
 }
+
+#[test]
+fn a_daemon_that_changes_its_user_after_it_was_seen_gets_its_cpus_back() {
+    let (Some(_), true) = (Place::with_pool(), is_root()) else {
+        return;
+    };
+    let folder = Folder::new();
+    let daemon = "echo $$ >orphan; until [ -e seen ]; do sleep 0.05; done; \
+                  exec setpriv --reuid 54322 --clear-groups sleep 600";
+    let script =
+        format!("(setsid sh -c '{daemon}' >/dev/null 2>&1 &); echo $$ >job; exec sleep 600");
+    let mut args: Vec<&str> = "gate --pool 1 --latency poll --means spinner -- sh -c"
+        .split(' ')
+        .collect();
+    args.push(&script);
+    let mut gate = spawn_by(folder.command(&args));
+    let job = Outlives::named(&folder, "job");
+    let number = || fs::read_to_string(folder.path("orphan")).unwrap_or_default();
+    wait("it is in the journal", || {
+        let pid = number();
+        let pid = pid.trim();
+        let files = fs::read_dir(folder.path("state/plimsoll/journals")).unwrap();
+        let mut texts = files.flat_map(|file| fs::read_to_string(file.unwrap().path()));
+        !pid.is_empty() && texts.any(|text| text.contains(&format!("[{pid},{pid},")))
+    });
+    folder.write("seen", "");
+    let orphan = Outlives::named(&folder, "orphan");
+    gate.kill().unwrap();
+    gate.wait().unwrap();
+    let pinned = cpus_of(&orphan.0);
+    has(
+        &folder.run("repair").says(0, &[]).stdout,
+        &["back their former CPUs"],
+    );
+    let all = cpus_of("self");
+    assert_ne!(pinned, all);
+    assert_eq!((cpus_of(&job.0), cpus_of(&orphan.0)), (all.clone(), all));
+}

@@ -156,7 +156,8 @@ impl PlacedTasks {
             ..Placed::default()
         };
         self.seen.extend(&first);
-        let is_gone = |one: &Listed| !self.of_command && !now.contains(&one.thread());
+        let own = std::process::id();
+        let is_gone = |one: &Listed| one.thread() != (own, own) && !now.contains(&one.thread());
         let gone = self.placement.unlist(is_gone);
         if first.is_empty() && gone.is_empty() {
             return Ok(done);
@@ -170,11 +171,11 @@ impl PlacedTasks {
             let _ = sweep::give_one(&*self.hands, root, &self.placement.pool, &one, &former);
         }
         let mut chosen = Vec::new();
-        let known_kin = self.placement.kin.len();
+        let known = (self.placement.kin.len(), self.placement.len());
         for thread in first {
             self.choose(thread, &mut chosen, &mut done)?;
         }
-        if !chosen.is_empty() || self.placement.kin.len() > known_kin {
+        if (self.placement.kin.len(), self.placement.len()) != known {
             self.enter()?;
         }
         for one in chosen {
@@ -189,7 +190,8 @@ impl PlacedTasks {
         Ok(done)
     }
 
-    /// Lists a thread that is to be placed; one that is on these CPUs already stays as it is.
+    /// Lists a thread that is to be placed, or that has inherited the placement: it is found
+    /// again though it leaves its parent, its user and its cgroups. Others stay as they are.
     fn choose(
         &mut self,
         (pid, tid): (Pid, Tid),
@@ -204,12 +206,16 @@ impl PlacedTasks {
         };
         let one = Listed::new(pid, tid, started);
         let is_there = status.cpus == self.placement.pool;
-        // What such a one starts is told by its kin.
-        if !is_there || started >= self.placement.since {
+        let inherited = is_there && started >= self.placement.since;
+        if !is_there || inherited {
             done.refused.extend(self.add_kin(pid, &status)?);
         }
         if is_there || self.of_command {
             done.placed += 1;
+            let former = self.placement.usual_former().cloned();
+            if let Some(former) = former.filter(|_| inherited && self.placement.len() < MOST) {
+                self.placement.list(former, one);
+            }
             return Ok(());
         }
         if self.placement.len() >= MOST {

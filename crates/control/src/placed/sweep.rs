@@ -10,18 +10,24 @@ use crate::error::ControlError;
 use crate::idle::Hands;
 use crate::journal::{Undone, lock, named, placed_by_other};
 use crate::tasks::{ProcessKey, check_shown};
-use plimsoll_host::{Pid, ProcessStat, Root, TaskStatus, online_cpus, thread_started, threads_of};
+use plimsoll_host::{
+    Pid, ProcessStat, Root, TaskStatus, online_cpus, processes_started, thread_started, threads_of,
+};
 use plimsoll_model::CpuSet;
 use std::collections::btree_map::Entry::Vacant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// How often it looks at most.
-const MOST_PASSES: usize = 50;
+const MOST_PASSES: usize = 200;
 
 /// So many passes in a row that find nothing are the end. One can miss a task whose parent ends
 /// before it is reached, where numbers of processes begin anew.
 const QUIET: usize = 2;
+
+/// And so many where processes were started meanwhile, by whatever program: a chain of tasks, each
+/// of which ends when it has started the next, is missed by most passes.
+const QUIET_BESIDE_STARTS: usize = 10;
 
 /// Gives back what still has exactly the pool's CPUs.
 pub(crate) fn give_back(
@@ -33,7 +39,7 @@ pub(crate) fn give_back(
     check_shown(root)?;
     let mut given = Given::default();
     let mut finder = Finder::new(root, placement)?;
-    let mut quiet = 0;
+    let (mut quiet, mut is_over) = (0, false);
     for _ in 0..MOST_PASSES {
         let _lock = lock(journals)?;
         if let Some(owner) = placed_by_other(journals, root, &placement.pool)? {
@@ -42,20 +48,31 @@ pub(crate) fn give_back(
                 placement.pool
             )));
         }
-        let mut found = 0;
+        let (mut found, before) = (0, processes_started(root));
         finder.look(&mut |one, former| {
             found += usize::from(given.give(hands, root, one, former));
         })?;
         quiet = if found == 0 { quiet + 1 } else { 0 };
-        if quiet == QUIET {
+        let wanted = match processes_started(root) == before {
+            true => QUIET,
+            false => QUIET_BESIDE_STARTS,
+        };
+        is_over = quiet >= wanted;
+        if is_over {
             break;
         }
     }
-    if quiet < QUIET {
+    if !is_over {
         finder.look(&mut |one, _| {
             let why = "new ones are started too fast".to_owned();
             given.stuck.entry(one).or_insert(why);
         })?;
+    }
+    if !is_over && given.stuck.is_empty() {
+        return Ok(Undone::Later(format!(
+            "Tasks that a gate has placed on CPU {} start others faster than these are found; some may stay there.",
+            placement.pool
+        )));
     }
     Ok(given.outcome(root, &placement.pool))
 }
