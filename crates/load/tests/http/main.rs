@@ -254,7 +254,7 @@ fn connections_closed_in_a_break_are_not_opened_in_it() {
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             accepts.send(()).unwrap();
-            std::thread::spawn(move || serve_and_close(stream, 100 * MS));
+            std::thread::spawn(move || serve_and_close(stream, 400 * MS));
         }
     });
     let phase = |ms, rps| RatePhase {
@@ -269,8 +269,10 @@ fn connections_closed_in_a_break_are_not_opened_in_it() {
         ..offer(200.0)
     };
     let work = drive_for(&service(&format!("http://{addr}/")), &offer, 2000 * MS);
-    // After the break a connection is opened for a request again.
-    assert_eq!(work.errors.total(), 0, "{work:?}");
+    // After the break a connection is opened for a request again. In the first burst a request may
+    // meet the close if the machine pauses for so long.
+    assert_eq!(work.errors.total(), work.errors.reset, "{work:?}");
+    assert_eq!(work.phases[2].failed, 0, "{work:?}");
     // Four at first and four after it, and some if the machine pauses; opened in
     // advance, more than 40.
     let count = accepted.try_iter().count();
