@@ -169,6 +169,10 @@ impl PlacedTasks {
             let root = self.journal.root();
             // One that does not let go is found again at the end, if it started since.
             let _ = sweep::give_one(&*self.hands, root, &self.placement.pool, &one, &former);
+            // What it has started before descends from it.
+            if one.is_there(root)? {
+                self.placement.list(former, one);
+            }
         }
         let mut chosen = Vec::new();
         let known = (self.placement.kin.len(), self.placement.len());

@@ -208,6 +208,25 @@ fn children_that_leave_their_parent_and_session_get_theirs_back() {
 }
 
 #[test]
+fn children_of_a_task_that_is_not_followed_any_more_get_theirs_back() {
+    let Some((all, pool)) = pool() else { return };
+    let (_dir, journals) = journals();
+    let journal = journals.open(&Root::machine()).unwrap();
+    let mut shell = Shell::start(user());
+    let mut placed = PlacedTasks::on(&pool, &journal).unwrap();
+    placed.follow(&[shell.thread()]).unwrap();
+    placed.follow(&[]).unwrap();
+    assert_eq!(cpus_of(shell.child.id()), all);
+    let child = shell.told("sleep 600 >/dev/null & echo $!");
+    shell.started.push(child);
+    // As if it had been started just before, and had changed its user.
+    crate::schedule::set_affinity(child, &pool).unwrap();
+    placed.placement.kin.clear();
+    drop(placed);
+    assert_eq!(cpus_of(child), all);
+}
+
+#[test]
 fn what_is_born_between_a_kill_and_the_repair_is_listed_and_given_back() {
     let Some((all, pool)) = pool() else { return };
     let (_dir, journals) = journals();
