@@ -76,7 +76,7 @@ impl Machine {
     ///
     /// # Errors
     /// [`RunError::Interrupted`] if the user has stopped the run.
-    pub fn goes_on(&self) -> Result<(), RunError> {
+    pub fn check_not_stopped(&self) -> Result<(), RunError> {
         match (self.is_stopped)() {
             true => Err(RunError::Interrupted),
             false => Ok(()),
@@ -303,8 +303,7 @@ pub trait Experiment: Sized + 'static {
     /// The findings of the trials so far: a pure function.
     fn findings(plan: &Self::Plan, trials: &[TrialOf<Self>]) -> Self::Findings;
 
-    /// A sentence on what was asked and has no answer although the run is complete: a caller that
-    /// only looks at the exit status must not take it for one.
+    /// What a complete run was asked and does not answer, in a sentence; its exit status is 1 then.
     fn unanswered(_findings: &Self::Findings) -> Option<String> {
         None
     }

@@ -201,6 +201,22 @@ impl Family {
         }
     }
 
+    /// What a command is and starts, and this process, its parent, which may adopt its orphans.
+    /// Children that this process had before (a shell that became it by exec) are no members.
+    ///
+    /// # Errors
+    /// If /proc cannot be read.
+    pub fn of_command(root: &Root, command: Pid) -> Result<Family, HostError> {
+        let own = std::process::id();
+        let since = ProcessStat::read(root, command)?.map_or(0, |stat| stat.started);
+        let is_older = |stat: &ProcessStat| stat.parent == own && stat.started < since;
+        let older = ProcessStat::all(root)?.into_iter().filter(is_older);
+        Ok(Family {
+            members: vec![own],
+            unrelated: older.map(|stat| stat.pid).collect(),
+        })
+    }
+
     /// The members that have not ended.
     ///
     /// # Errors
@@ -322,6 +338,25 @@ mod tests {
         assert_eq!(family.update(tree.root()).unwrap(), [100, 101, 102]);
         tree.remove("proc/100");
         assert_eq!(family.update(tree.root()).unwrap(), [101, 102]);
+    }
+
+    #[test]
+    fn children_from_before_a_command_are_not_of_its_family() {
+        let tree = FakeTree::new();
+        let own = std::process::id();
+        let started = |pid, parent, at| FakeProcess {
+            started: at,
+            ..FakeProcess::new(pid, parent)
+        };
+        for process in [started(own, 1, 5), started(7, own, 6), started(8, own, 9)] {
+            tree.process(process);
+        }
+        let mut family = Family::of_command(tree.root(), 8).unwrap();
+        // One is an orphan that was adopted.
+        tree.process(started(9, own, 10));
+        tree.process(started(10, 7, 11));
+        let members = family.update(tree.root()).unwrap().to_vec();
+        assert_eq!(members, [own, 8, 9]);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub mod yields;
 pub use copies::CopiesReport;
 pub use document::{
     Document, Envelope, Fact, Format, Look, PAGE_MARK, RecordFacts, RenderError, Report, Role,
-    RunBody, Table, TrialTally, reason, render, when_quieter,
+    RunBody, Table, TrialTally, reason, render, retry_when,
 };
 pub use number::{estimate, estimate_us, time_us};
 pub use sentence::Sentence;

@@ -29,10 +29,11 @@ use std::sync::Arc;
 /// New threads of one call of [`PlacedTasks::follow`], so that signals are looked at in between.
 const AT_ONCE: usize = 1024;
 
-/// Threads that are placed; the journal names each of them. What they start is not counted.
+/// Threads that the journal lists: placed ones, and what they have started, as far as it was seen.
 const MOST: usize = 32_768;
 
-/// Pairs of user and cgroups that are remembered, and the length of the latter. Users choose both.
+/// Limits on what other users choose: the pairs of user and cgroups in the journal, and the length of
+/// the names of cgroups in bytes.
 const MOST_KIN: usize = 256;
 const LONGEST_CGROUPS: usize = 8192;
 
@@ -50,10 +51,12 @@ pub struct PlacedTasks {
     cgroups: Cgroups,
     /// Threads that were looked at.
     seen: BTreeSet<(Pid, Tid)>,
-    /// They were started on these CPUs, and one that runs elsewhere has chosen so.
+    /// The tasks are a command's: started on these CPUs. One that runs elsewhere has moved itself.
     of_command: bool,
-    /// That not all kin are remembered was said.
-    said_kin: bool,
+    /// That [`MOST_KIN`] or [`LONGEST_CGROUPS`] was exceeded is reported once.
+    limit_reported: bool,
+    /// Tasks that left the followed set and live on: ancestors of what they start.
+    left: BTreeSet<Listed>,
 }
 
 /// What came of [`PlacedTasks::follow`].
@@ -92,7 +95,7 @@ impl PlacedTasks {
         }
         placed.enter()?;
         placed.of_command = true;
-        // Without it those are found that kept their user.
+        // If this fails, only orphans that kept their user and cgroups are found.
         let _ = set_child_subreaper(crate::tasks::raw(own));
         Ok(placed)
     }
@@ -118,7 +121,8 @@ impl PlacedTasks {
             entry: None,
             seen: BTreeSet::new(),
             of_command: false,
-            said_kin: false,
+            limit_reported: false,
+            left: BTreeSet::new(),
         })
     }
 
@@ -139,8 +143,8 @@ impl PlacedTasks {
     }
 
     /// Places the threads that are new among these, and gives back those that are no longer
-    /// among them. Some may be refused, and left as they are. Those of a command stay as they
-    /// are; it is remembered how they are found.
+    /// among them. Some may be refused, and left as they are. Those of a command are not placed, only
+    /// listed.
     ///
     /// # Errors
     /// The journal cannot be written, or /proc cannot be read.
@@ -157,8 +161,13 @@ impl PlacedTasks {
         };
         self.seen.extend(&first);
         let own = std::process::id();
-        let is_gone = |one: &Listed| one.thread() != (own, own) && !now.contains(&one.thread());
-        let gone = self.placement.unlist(is_gone);
+        let root = self.journal.root();
+        self.left
+            .retain(|one| matches!(one.is_alive(root), Ok(true)));
+        let left = &self.left;
+        let gone = self.placement.unlist(|one| {
+            one.thread() != (own, own) && !now.contains(&one.thread()) && !left.contains(one)
+        });
         if first.is_empty() && gone.is_empty() {
             return Ok(done);
         }
@@ -166,12 +175,11 @@ impl PlacedTasks {
         let dir = self.journal.dir().to_owned();
         let _lock = lock(&dir)?;
         for (former, one) in gone {
-            let root = self.journal.root();
             // One that does not let go is found again at the end, if it started since.
             let _ = sweep::give_one(&*self.hands, root, &self.placement.pool, &one, &former);
-            // What it has started before descends from it.
-            if one.is_there(root)? {
+            if one.is_alive(root)? {
                 self.placement.list(former, one);
+                self.left.insert(one);
             }
         }
         let mut chosen = Vec::new();
@@ -195,7 +203,7 @@ impl PlacedTasks {
     }
 
     /// Lists a thread that is to be placed, or that has inherited the placement: it is found
-    /// again though it leaves its parent, its user and its cgroups. Others stay as they are.
+    /// again even if it leaves its parent, its user and its cgroups.
     fn choose(
         &mut self,
         (pid, tid): (Pid, Tid),
@@ -237,7 +245,7 @@ impl PlacedTasks {
     fn place(&self, one: Listed) -> Result<Option<String>, ControlError> {
         let root = self.journal.root();
         let (pid, tid) = one.thread();
-        if !one.is_there(root)? {
+        if !one.is_alive(root)? {
             return Ok(None);
         }
         match self.hands.place(tid, &self.placement.pool) {
@@ -247,8 +255,8 @@ impl PlacedTasks {
             Err(error) => return Ok(Some(error.to_string())),
             Ok(()) => {}
         }
-        if !one.is_there(root)? {
-            return self.let_go(tid);
+        if !one.is_alive(root)? {
+            return self.free_reused(tid);
         }
         let status = TaskStatus::read(root, pid, tid)?;
         let Some(status) = status.filter(|status| status.cpus != self.placement.pool) else {
@@ -262,10 +270,10 @@ impl PlacedTasks {
         Ok(Some(format!("its cpuset has of these CPUs only {has}")))
     }
 
-    /// If a thread has ended while it was placed, and another has its number by now, that one has
-    /// not asked for these CPUs. What it had is not known.
-    fn let_go(&self, tid: Tid) -> Result<Option<String>, ControlError> {
-        // /proc lists no threads, but has them all.
+    /// If a thread ended while it was placed, another may have its number and the pool's CPUs now.
+    /// Gives that one all CPUs of its cpuset: what it had before is not known.
+    fn free_reused(&self, tid: Tid) -> Result<Option<String>, ControlError> {
+        // /proc does not list threads, but can be asked for each.
         let other = TaskStatus::read(self.journal.root(), tid, tid)?;
         if other.is_some_and(|other| other.cpus == self.placement.pool) {
             let _ = self.hands.place(tid, &record::all_cpus());
@@ -287,7 +295,7 @@ impl PlacedTasks {
         }
     }
 
-    /// A sentence says, once, that no more are remembered.
+    /// A sentence once a limit is exceeded.
     fn add_kin(&mut self, pid: Pid, status: &TaskStatus) -> Result<Option<String>, ControlError> {
         let Some(new) = Kin::of(self.journal.root(), pid, status)? else {
             return Ok(None);
@@ -298,8 +306,8 @@ impl PlacedTasks {
             kin.insert(new);
             return Ok(None);
         }
-        let said = std::mem::replace(&mut self.said_kin, true);
-        Ok((!said).then(|| {
+        let reported = std::mem::replace(&mut self.limit_reported, true);
+        Ok((!reported).then(|| {
             format!("the tasks have more than {MOST_KIN} pairs of user and cgroups, or names of cgroups above {LONGEST_CGROUPS} bytes; what leaves its parent there may stay on the pool")
         }))
     }

@@ -42,8 +42,8 @@ impl Listed {
         self.2
     }
 
-    /// Whether no other thread has its number.
-    pub(crate) fn is_there(self, root: &Root) -> Result<bool, HostError> {
+    /// Whether it has not ended, and no other thread has its number.
+    pub(crate) fn is_alive(self, root: &Root) -> Result<bool, HostError> {
         Ok(thread_started(root, self.0, self.1)? == Some(self.2))
     }
 }

@@ -25,8 +25,8 @@ const MOST_PASSES: usize = 200;
 /// before it is reached, where numbers of processes begin anew.
 const QUIET: usize = 2;
 
-/// And so many where processes were started meanwhile, by whatever program: a chain of tasks, each
-/// of which ends when it has started the next, is missed by most passes.
+/// So many if any program on the machine has started processes meanwhile: most passes miss a chain of
+/// tasks, each of which ends when it has started the next.
 const QUIET_BESIDE_STARTS: usize = 10;
 
 /// Gives back what still has exactly the pool's CPUs.
@@ -70,7 +70,7 @@ pub(crate) fn give_back(
     }
     if !is_over && given.stuck.is_empty() {
         return Ok(Undone::Later(format!(
-            "Tasks that a gate has placed on CPU {} start others faster than these are found; some may stay there.",
+            "Tasks that a gate has placed on CPU {} start new ones too fast to find all; some may stay there.",
             placement.pool
         )));
     }
@@ -104,7 +104,7 @@ pub(super) fn give_one(
     let (pid, tid) = one.thread();
     let status = TaskStatus::read(root, pid, tid)?;
     let is_there = status.is_some_and(|status| status.cpus == *pool);
-    match is_there && one.is_there(root)? {
+    match is_there && one.is_alive(root)? {
         true => hands.place(tid, former),
         false => Ok(()),
     }
@@ -120,7 +120,7 @@ struct Finder<'a> {
     listed: BTreeMap<Listed, &'a CpuSet>,
     /// Processes that were found by their kin, with what is given back: so are their children.
     caught: BTreeMap<ProcessKey, &'a CpuSet>,
-    /// Of these, and of what was placed.
+    /// Users and cgroups of these, and of what was placed.
     kin: BTreeSet<Kin>,
 }
 
@@ -207,8 +207,8 @@ impl Given {
     /// Whether something was done. A thread whose cpuset has only the pool stays there.
     fn give(&mut self, hands: &dyn Hands, root: &Root, one: Listed, former: &CpuSet) -> bool {
         let is_known = self.given.contains(&one) || self.stuck.contains_key(&one);
-        // What it was when it was read may have ended.
-        if is_known || !matches!(one.is_there(root), Ok(true)) {
+        // Since it was read it may have ended, and another one may have its number.
+        if is_known || !matches!(one.is_alive(root), Ok(true)) {
             return false;
         }
         let (_, tid) = one.thread();

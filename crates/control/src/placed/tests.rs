@@ -161,6 +161,34 @@ fn killed(placed: PlacedTasks, journals: &Journals) {
     fs::write(journals.dir().join("77-5-abc.jsonl"), dead).unwrap();
 }
 
+/// A shell that is placed.
+struct FollowedShell {
+    all: CpuSet,
+    pool: CpuSet,
+    shell: Shell,
+    placed: PlacedTasks,
+    _dir: tempfile::TempDir,
+}
+
+impl FollowedShell {
+    /// `None` where there is no pool that is a part of the machine.
+    fn start() -> Option<FollowedShell> {
+        let (all, pool) = pool()?;
+        let (dir, journals) = journals();
+        let journal = journals.open(&Root::machine()).unwrap();
+        let shell = Shell::start(user());
+        let mut placed = PlacedTasks::on(&pool, &journal).unwrap();
+        placed.follow(&[shell.thread()]).unwrap();
+        Some(FollowedShell {
+            all,
+            pool,
+            shell,
+            placed,
+            _dir: dir,
+        })
+    }
+}
+
 #[test]
 fn threads_get_back_what_they_had_and_heirs_what_their_origin_had() {
     let Some((all, pool)) = pool() else { return };
@@ -194,12 +222,16 @@ fn threads_get_back_what_they_had_and_heirs_what_their_origin_had() {
 
 #[test]
 fn children_that_leave_their_parent_and_session_get_theirs_back() {
-    let Some((all, pool)) = pool() else { return };
-    let (_dir, journals) = journals();
-    let journal = journals.open(&Root::machine()).unwrap();
-    let mut shell = Shell::start(user());
-    let mut placed = PlacedTasks::on(&pool, &journal).unwrap();
-    placed.follow(&[shell.thread()]).unwrap();
+    let Some(FollowedShell {
+        all,
+        pool,
+        mut shell,
+        placed,
+        _dir,
+    }) = FollowedShell::start()
+    else {
+        return;
+    };
     let orphans: Vec<Pid> = (0..3).map(|_| shell.detached()).collect();
     assert!(orphans.iter().all(|pid| cpus_of(*pid) == pool));
     drop(placed);
@@ -209,16 +241,24 @@ fn children_that_leave_their_parent_and_session_get_theirs_back() {
 
 #[test]
 fn children_of_a_task_that_is_not_followed_any_more_get_theirs_back() {
-    let Some((all, pool)) = pool() else { return };
-    let (_dir, journals) = journals();
-    let journal = journals.open(&Root::machine()).unwrap();
-    let mut shell = Shell::start(user());
-    let mut placed = PlacedTasks::on(&pool, &journal).unwrap();
-    placed.follow(&[shell.thread()]).unwrap();
+    let Some(FollowedShell {
+        all,
+        pool,
+        mut shell,
+        mut placed,
+        _dir,
+    }) = FollowedShell::start()
+    else {
+        return;
+    };
     placed.follow(&[]).unwrap();
     assert_eq!(cpus_of(shell.child.id()), all);
     let child = shell.told("sleep 600 >/dev/null & echo $!");
     shell.started.push(child);
+    // Its owner may pin it from now on.
+    crate::schedule::set_affinity(shell.child.id(), &pool).unwrap();
+    placed.follow(&[]).unwrap();
+    assert_eq!(cpus_of(shell.child.id()), pool);
     // As if it had been started just before, and had changed its user.
     crate::schedule::set_affinity(child, &pool).unwrap();
     placed.placement.kin.clear();
@@ -504,7 +544,7 @@ fn users_and_cgroups_are_remembered_up_to_a_limit() {
     assert_eq!(done.placed, 1);
     assert!(done.refused[0].contains("more than 256 pairs"), "{done:?}");
     let done = placed.follow(&[one.thread(), two.thread()]).unwrap();
-    assert_eq!((done.placed, done.refused.len()), (1, 0), "said once");
+    assert_eq!((done.placed, done.refused.len()), (1, 0), "reported once");
     assert_eq!(placed.placement.kin.len(), MOST_KIN);
 }
 

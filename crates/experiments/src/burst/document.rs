@@ -99,12 +99,12 @@ fn answers(out: &mut Document<'_>, targets: &[(&str, &TargetFinding)], found: &B
         out.say(Role::Answer, rest(name, target));
     }
     if let Some(difference) = &found.difference {
-        out.say(Role::Answer, less(difference));
+        out.say(Role::Answer, differences(difference));
     }
 }
 
-/// As far as the differences are known.
-fn less(difference: &Difference) -> Option<Sentence> {
+/// The differences that are known.
+fn differences(difference: &Difference) -> Option<Sentence> {
     let parts = [
         ("idle burn", difference.idle_burn_pct, 2, "% of a CPU"),
         ("burn per request", difference.burn_us_per_request, 0, "us"),

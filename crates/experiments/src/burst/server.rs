@@ -72,7 +72,7 @@ impl Server {
                     ANSWERS_WITHIN.as_secs()
                 )));
             }
-            machine.goes_on()?;
+            machine.check_not_stopped()?;
             std::thread::sleep(BETWEEN_ATTEMPTS);
         }
         match server.ended()? {

@@ -123,7 +123,7 @@ impl Prove {
                 "{name} of a wake-up: {} with the gate, {} without{}",
                 text(&with.positive_estimate()),
                 text(&without.positive_estimate()),
-                ratio.and_then(times).unwrap_or_default()
+                ratio.and_then(ratio_text).unwrap_or_default()
             ));
         }
         match (lines.is_empty(), self.cpu) {
@@ -141,8 +141,8 @@ impl Prove {
     }
 }
 
-/// A ratio and whether it differs from 1.
-fn times(ratio: Figure) -> Option<String> {
+/// A ratio, and that it is inconclusive if its interval holds 1.
+fn ratio_text(ratio: Figure) -> Option<String> {
     let ratio = ratio.positive_estimate();
     let (value, (low, high)) = (ratio.value, ratio.interval()?);
     let verdict = match ratio.holds(1.0) {

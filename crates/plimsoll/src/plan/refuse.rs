@@ -5,7 +5,7 @@ use crate::load_record::LoadRecord;
 use crate::tally::tally;
 use plimsoll_model::{CapacityFinding, CapacityNote, Doubt, Trial, counted};
 use plimsoll_report::sizing::PlanReport;
-use plimsoll_report::{reason, when_quieter};
+use plimsoll_report::{reason, retry_when};
 
 /// Refuses a record without a valid trial at a rate: no other goal would help.
 pub(super) fn without_rates(loaded: &LoadRecord) -> Result<(), Failure> {
@@ -32,7 +32,7 @@ fn no_valid_trial<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<String>
         n => format!(
             "none of its {} at a level or of the search is valid{reason}; sweep again {}",
             counted(n, "trial", "trials"),
-            when_quieter(tally.commonest)
+            retry_when(tally.commonest)
         ),
     })
 }

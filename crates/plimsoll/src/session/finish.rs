@@ -13,7 +13,7 @@ use plimsoll_engine::Outcome;
 use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{Phase, RunEnd, Trial, counted, shell_word};
 use plimsoll_record::Record;
-use plimsoll_report::{Format, reason, when_quieter};
+use plimsoll_report::{Format, reason, retry_when};
 use std::io::IsTerminal;
 
 pub(super) fn finish<E: Experiment>(
@@ -108,7 +108,7 @@ fn no_valid_trial<S, O>(trials: &[Trial<S, O>], path: &str) -> Option<String> {
     let why = why.map_or_else(String::new, |why| format!(", {often}because {why}"));
     Some(format!(
         "{none}{why}; {are} kept in {path}; run it again {}",
-        when_quieter(tally.commonest)
+        retry_when(tally.commonest)
     ))
 }
 

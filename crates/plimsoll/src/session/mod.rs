@@ -65,9 +65,9 @@ fn measure<E: Experiment>(
 }
 
 fn machine(stop: &Stop) -> Machine {
-    let (first, second) = (stop.clone(), stop.clone());
+    let (flag, exit) = (stop.clone(), stop.clone());
     // A second signal ends at once, but first all that the run has started.
-    let opened = move |journal: &Journal| second.before_exit(journal.at_once());
+    let opened = move |journal: &Journal| exit.before_exit(journal.at_once());
     Machine::new(Root::machine(), Journals::usual(), helper::all(), opened)
-        .stopped_by(move || first.is_raised())
+        .stopped_by(move || flag.is_raised())
 }

@@ -2,7 +2,7 @@
 //! lacks, how many trials are invalid, and what it was measured on.
 
 use super::run::Run;
-use super::tally::{TrialTally, reason, when_quieter};
+use super::tally::{TrialTally, reason, retry_when};
 use super::{Fact, Facts};
 use crate::number::{counted, pct};
 use crate::sentence::{Sentence, words_of};
@@ -40,7 +40,7 @@ pub(super) fn trials(run: &Run<'_>) -> Option<Sentence> {
         _ => Ink::Red,
     };
     let advice = match trials.asks_for_quiet() {
-        true => format!(" Run it again {}.", when_quieter(trials.commonest)),
+        true => format!(" Run it again {}.", retry_when(trials.commonest)),
         false => String::new(),
     };
     Some(ink.says(format!("{}.{advice}", trials.in_words())))
@@ -48,7 +48,7 @@ pub(super) fn trials(run: &Run<'_>) -> Option<Sentence> {
 
 /// What to do about rows without a valid trial, where [`trials`] does not say it.
 pub(crate) fn remedy(trials: &TrialTally) -> Option<Sentence> {
-    let (why, when) = (reason(trials.commonest?), when_quieter(trials.commonest));
+    let (why, when) = (reason(trials.commonest?), retry_when(trials.commonest));
     let text = format!("Trials were disturbed, most often because {why}. Run it again {when}.");
     (!trials.asks_for_quiet()).then(|| Ink::Yellow.says(text))
 }

@@ -22,7 +22,7 @@ pub use json::{Envelope, RunBody};
 pub use page::PAGE_MARK;
 pub use run::{RecordFacts, Report, Source};
 pub(crate) use run::{Run, file_name};
-pub use tally::{TrialTally, reason, when_quieter};
+pub use tally::{TrialTally, reason, retry_when};
 
 use crate::chart::{Charset, Chart, PlotFile, plot_files};
 use crate::html::Picker;

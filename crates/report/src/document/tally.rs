@@ -25,8 +25,9 @@ pub fn reason(kind: InvalidKind) -> &'static str {
     }
 }
 
-/// When to run it again after trials that are invalid for this reason.
-pub fn when_quieter(commonest: Option<InvalidKind>) -> String {
+/// When to run it again after invalid trials, most of them for this reason: `when the machine is
+/// quieter, or allow more with --max-steal`.
+pub fn retry_when(commonest: Option<InvalidKind>) -> String {
     let or = commonest.map(|kind| format!(", or allow more with {}", kind.flag()));
     format!("when the machine is quieter{}", or.unwrap_or_default())
 }

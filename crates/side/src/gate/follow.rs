@@ -40,18 +40,19 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    pub(super) fn new(follow: Follow) -> Follower {
+    /// # Errors
+    /// If /proc cannot be read.
+    pub(super) fn new(follow: Follow, root: &Root) -> Result<Follower, HostError> {
         let family = match &follow {
             Follow::Process(pid) => Some(Family::of(*pid)),
-            // Its orphans may have become children of this process, which starts nothing else.
-            Follow::Command(_) => Some(Family::of(std::process::id())),
+            Follow::Command(pid) => Some(Family::of_command(root, *pid)?),
             _ => None,
         };
-        Follower {
+        Ok(Follower {
             follow,
             family,
             due: None,
-        }
+        })
     }
 
     /// Whether to look for new tasks now. For processes and cgroups that costs one listing;

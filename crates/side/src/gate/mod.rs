@@ -50,7 +50,7 @@ pub struct GateRequest<'a> {
     pub period: Duration,
     /// The limit on held CPUs.
     pub limit: ResumeLatency,
-    /// Restricts the tasks to chosen CPUs meanwhile; `None` leaves them where they run.
+    /// What restricts the tasks to chosen CPUs; `None` leaves them where they run.
     pub placed: Option<PlacedTasks>,
     pub log: Option<&'a Path>,
     /// That no other gate runs.
@@ -117,7 +117,7 @@ impl Gating {
         means: IdleMeans,
         notify: Notify<'_>,
     ) -> Result<Gating, SideError> {
-        let mut follower = Follower::new(request.follow);
+        let mut follower = Follower::new(request.follow, root).map_err(SideError::Follow)?;
         let mut reader = TaskCpuReader::new(root);
         let pids = follower.pids(root).map_err(SideError::Follow)?;
         reader.follow(&pids).map_err(SideError::Follow)?;

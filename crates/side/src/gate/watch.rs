@@ -5,9 +5,9 @@ use plimsoll_model::CpuSet;
 use rustix::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// The least time between two looks is this part of the sampling period, so that tasks that move
-/// all the time cost little; the first move after that time is answered at once.
-const OF_PERIOD: u32 = 5;
+/// The most looks in a sampling period, so that tasks that move all the time cost little. The first
+/// move after a rest is answered at once.
+const LOOKS_PER_PERIOD: u32 = 5;
 
 #[derive(Debug)]
 pub(super) struct Watch {
@@ -30,7 +30,7 @@ impl Watch {
         Watch {
             events: MoveEvents::open(root).ok(),
             looked: now,
-            spacing: period / OF_PERIOD,
+            spacing: period / LOOKS_PER_PERIOD,
         }
     }
 

@@ -114,7 +114,7 @@ fn row(
     };
     let burn = mean(&burn_pct);
     let positive = |figure: Option<Figure>| figure.map(|figure| figure.positive_estimate());
-    // One thread for each CPU but that of the waker.
+    // The upper end is at most that of one thread for each CPU but that of the waker.
     let most_pct = 100.0 * f64::from(plan.workers().saturating_sub(1));
     let valid = || passes.iter().flatten();
     let finding = WaitingFinding {
@@ -126,7 +126,10 @@ fn row(
             p99: quantile(0.99),
             p999: quantile(0.999),
         },
-        burn_pct: positive(burn.clone()).map(|burn| burn.map_rising(|pct| pct.min(most_pct))),
+        burn_pct: positive(burn.clone()).map(|burn| {
+            let most = most_pct.max(burn.value);
+            burn.map_rising(|pct| pct.min(most))
+        }),
         parked_pct: mean(&|f| share(100.0 * f.parked? as f64, f.wakeups as f64))
             .filter(|_| wakes)
             .map(|figure| figure.estimate().map_rising(|pct| pct.max(0.0))),
