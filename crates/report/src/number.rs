@@ -93,8 +93,12 @@ pub fn estimate_us(estimate: Option<Estimate>) -> String {
         return MISSING.to_owned();
     };
     let value = time_us(estimate.value);
-    let between = |(low, high)| format!("{value} ({} to {})", time_us(low), time_us(high));
-    estimate.interval().map_or(value.clone(), between)
+    match (estimate.low.map(time_us), estimate.high.map(time_us)) {
+        (Some(low), Some(high)) => format!("{value} ({low} to {high})"),
+        (Some(low), None) => format!("{value} ({low} or more)"),
+        (None, Some(high)) => format!("{value} ({high} or less)"),
+        (None, None) => value,
+    }
 }
 
 /// An estimate of any unit with its interval and at most so many decimals: `0.93 (0.91 to
@@ -142,6 +146,17 @@ impl TimeUnit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_with_one_end_shows_it() {
+        let of = |low, high| {
+            let value = 0.05;
+            estimate_us(Some(Estimate { value, low, high }))
+        };
+        assert_eq!(of(None, Some(0.06)), "50ns (60ns or less)");
+        assert_eq!(of(Some(0.04), None), "50ns (40ns or more)");
+        assert_eq!(of(None, None), "50ns");
+    }
 
     #[test]
     fn rates_have_thousands_apart() {

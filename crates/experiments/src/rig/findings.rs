@@ -47,7 +47,8 @@ pub struct GrainFinding {
     /// How many jobs each job needs to have ended.
     pub dependencies: u32,
     /// The shortest jobs of which at least half of the workers' time is work: the minimum
-    /// effective task granularity METG(50 %) of Task Bench (Slaughter et al., SC 2020).
+    /// effective task granularity METG(50 %) of Task Bench (Slaughter et al., SC 2020). A value
+    /// below all lengths that were tried is given as the shortest of these.
     pub metg50_us: Option<Estimate>,
     /// Why there is one or none.
     pub metg50_status: MetgStatus,

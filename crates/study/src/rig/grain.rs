@@ -58,9 +58,10 @@ pub struct Point {
 /// The smallest grain with an efficiency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Metg {
-    /// In nanoseconds. An end is missing where it lies beyond the grains that were tried.
+    /// In nanoseconds. An end is missing where it lies beyond the grains that were tried. A value below
+    /// these is given as the smallest, if the upper end is not below it, too.
     At(Estimate),
-    /// Also the smallest grain tried has it.
+    /// Also the smallest grain tried has it, if all of its interval counts or no upper end is known.
     AtMost { smallest_ns: f64 },
     /// Not even the largest grain tried has it.
     Above { largest_ns: f64 },
@@ -106,19 +107,6 @@ pub fn metg(points: &[Point], efficiency: f64) -> Metg {
     };
     let means = points.iter().map(|point| (point.efficiency.value, 1.0));
     let fitted = isotonic::fit(&means.collect::<Vec<_>>());
-    let value = match crossing(&series(fitted), efficiency) {
-        Crossing::At(ln) => ln.exp(),
-        Crossing::BelowFirst => {
-            return Metg::AtMost {
-                smallest_ns: first.grain_ns,
-            };
-        }
-        Crossing::Never => {
-            return Metg::Above {
-                largest_ns: last.grain_ns,
-            };
-        }
-    };
     let band = |end: fn(&Estimate) -> Option<f64>| -> Option<Vec<f64>> {
         points.iter().map(|point| end(&point.efficiency)).collect()
     };
@@ -133,6 +121,20 @@ pub fn metg(points: &[Point], efficiency: f64) -> Metg {
         }
         crossing(&series(rising), efficiency)
     });
+    let value = match (crossing(&series(fitted), efficiency), &high) {
+        (Crossing::At(ln), _) => ln.exp(),
+        (Crossing::BelowFirst, Some(Crossing::At(_))) => first.grain_ns,
+        (Crossing::BelowFirst, _) => {
+            return Metg::AtMost {
+                smallest_ns: first.grain_ns,
+            };
+        }
+        (Crossing::Never, _) => {
+            return Metg::Above {
+                largest_ns: last.grain_ns,
+            };
+        }
+    };
     let end = |crossing: Option<Crossing>| match crossing {
         Some(Crossing::At(ln)) => Some(ln.exp()),
         _ => None,

@@ -92,6 +92,22 @@ fn an_end_beyond_the_grains_is_missing() {
 }
 
 #[test]
+fn a_value_below_the_grains_has_the_upper_end_that_they_show() {
+    let point = |grain_ns, value, half| Point {
+        grain_ns,
+        efficiency: Estimate::within(value, value - half, value + half),
+    };
+    // The smallest reaches one half, but not all of its interval does.
+    let points = [point(50.0, 0.53, 0.04), point(100.0, 0.70, 0.02)];
+    let found = at(metg(&points, 0.5));
+    assert_eq!((found.value, found.low), (50.0, None));
+    assert!(
+        found.high.is_some_and(|high| high > 50.0 && high < 70.0),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn empty_jobs_have_a_floor_of_their_own() {
     let empty = |run_time_ns| GrainRun::independent(0.0, 1000, workers(2), run_time_ns);
     let mut all = trials(700.0, 3, (0.0, 0.0), SEED);
