@@ -52,6 +52,9 @@ impl Target {
     /// The highest target at which the autoscaler rests at this peak: where
     /// CPU use rises steeply it may swing between two fleets, one too small
     /// for the target and one that looks too large. A little lower it rests.
+    /// Of targets of a few percent there may be none at which it does: then the
+    /// fleet is the larger of the two, which the stabilization window of
+    /// scaling down holds.
     pub(super) fn at_rest(self, floor: u32, peak: Rate, cpu: InstanceCpu<'_>) -> Target {
         let Some(highest) = self.hpa_pct else {
             return self;
