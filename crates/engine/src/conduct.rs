@@ -93,7 +93,10 @@ fn measured<S: TrialSetting, O>(trial: &Trial<S, O>) -> String {
         parts.push(format!("p99 {}", human_duration(p99)));
     }
     if let Some(share) = trial.machine.service_share(trial.service.as_ref()) {
-        parts.push(format!("CPU {:.0} %", share.pct()));
+        parts.push(match trial.machine.service_quota {
+            Some(_) => format!("quota {:.0} % used", share.pct()),
+            None => format!("CPUs {:.0} % busy", share.pct()),
+        });
     }
     let errors = trial.work.errors.total();
     if errors > 0 {

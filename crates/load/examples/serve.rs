@@ -1,5 +1,5 @@
 //! The server of known behaviour on a port, as a program of its own: it sleeps while there is nothing to do,
-//! or first polls for a time that it learns. For `plimsoll burst`:
+//! first polls for a time that it learns, or always polls. For `plimsoll burst`:
 //!
 //!     plimsoll burst http://127.0.0.1:8099/ -- target/release/examples/serve 8099 adaptive
 
@@ -9,11 +9,13 @@ use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
-    let usage = "give a port, and park or adaptive";
+    let usage = "give a port, and park, adaptive or poll";
     let port = args.next().ok_or(usage)?.parse()?;
     let price = match args.next().as_deref() {
         Some("park") => None,
         Some("adaptive") => Some(WAKE_UP_PRICE),
+        // Polling pays in any gap that is shorter than this.
+        Some("poll") => Some(Duration::from_secs(3600)),
         _ => return Err(usage.into()),
     };
     let behaviour = Behaviour::Answer {

@@ -93,7 +93,7 @@ pub(crate) fn done(phase: Phase, rate: f64, is_valid: bool) -> Ended {
         phase,
         attempt: 0,
         what: format!("load {:.0} %, {rate:.0}/s", rate / 100.0),
-        measured: format!("{rate:.0}/s · p99 {:.1}ms · CPU 50 %", p50 / 250.0),
+        measured: format!("{rate:.0}/s · p99 {:.1}ms · CPUs 50 % busy", p50 / 250.0),
         invalid: if is_valid { vec![] } else { vec![steal] },
         x: Some(rate),
         times_us: vec![p50, 4.0 * p50, 7.0 * p50],
@@ -151,7 +151,7 @@ pub(crate) fn copies() -> State {
     };
     let one = |copies: u32| Ended {
         what: format!("{copies} copies"),
-        measured: "slowest copy 2.4s · CPU 50 %".to_owned(),
+        measured: "slowest copy 2.4s · CPUs 50 % busy".to_owned(),
         x: Some(f64::from(copies)),
         times_us: vec![1.1e6 * f64::from(copies), 1.2e6 * f64::from(copies)],
         ..done(LEVELS, 50.0, true)

@@ -4,6 +4,7 @@ use super::Row;
 use super::measure::Found;
 use super::service::Service;
 use super::view::GuestView;
+use plimsoll_model::Estimate;
 use plimsoll_report::chart::{
     Axis, Chart, Datum, Facets, Height, Panel, Scale, Series, Subtitle, Tone, Unit, Width,
 };
@@ -68,15 +69,19 @@ fn panel(
     // A process has none, and all panels are as wide.
     series.push(line("guest", Tone::Nth(1), said.collect()));
     let says = idle.map(|idle| format!("; the guest says {idle:.1} % idle"));
+    let subtitle = |burn| {
+        format!(
+            "idle: {} %{}",
+            estimate(burn, 2),
+            says.as_deref().unwrap_or_default()
+        )
+    };
+    let value = found.idle_burn_pct.map(|burn| Estimate::alone(burn.value));
     Panel {
         title: service.words().to_owned(),
         subtitle: Subtitle {
-            text: format!(
-                "idle: {} %{}",
-                estimate(found.idle_burn_pct, 2),
-                says.unwrap_or_default()
-            ),
-            short: String::new(),
+            text: subtitle(found.idle_burn_pct),
+            short: subtitle(value),
             tone: Tone::Plain,
         },
         height: Height::Fixed(130.0),
