@@ -1,6 +1,8 @@
 //! The findings as a document.
 
-use super::findings::{Because, P99Change, PolicyFinding, WakeFindings};
+use super::findings::{
+    Because, Change, PolicyFinding, ProgramFigureFinding, ProgramFinding, WakeFindings,
+};
 use super::plan::WakePlan;
 use super::program::Program;
 use super::{Wake, charts, tables};
@@ -22,7 +24,14 @@ pub(super) fn document<'a>(report: &'a ReportOf<'a, Wake>) -> Document<'a> {
 fn answers(out: &mut Document<'_>, found: &WakeFindings) {
     let why = found.recommended.why.clone();
     if found.recommended.because == Because::ProgramMeasured {
-        out.answer(Ink::Plain, why);
+        let others = found.programs.iter().filter(|row| !row.policy.is_as_is());
+        let texts: Vec<String> = others.filter_map(program_changed).collect();
+        if texts.is_empty() {
+            out.answer(Ink::Plain, why);
+            return;
+        }
+        out.say(Role::Answer, texts.into_iter().map(|t| Ink::Plain.says(t)));
+        out.say(Role::Note, [Ink::Plain.says(why)]);
         return;
     }
     match (found.recommended.policy, found.recommended.because) {
@@ -42,12 +51,7 @@ fn saved(row: &PolicyFinding) -> Option<String> {
         Some(burn) => format!("{} % of all CPU time more", estimate(Some(burn), 1)),
         None => "an unknown burn".to_owned(),
     };
-    let verdict = match row.p99_change {
-        Some(P99Change::Lower) => "",
-        Some(P99Change::Higher) => "; significantly slower than as-is",
-        Some(P99Change::NotSignificant) => "; not significantly different from as-is",
-        None => "; too few passes for an interval",
-    };
+    let verdict = verdict(row.p99_change);
     let relative = match row.p99_ratio {
         Some(ratio) => format!("p99 {} times that as it is, ", estimate(Some(ratio), 2)),
         None => String::new(),
@@ -64,11 +68,49 @@ fn saved(row: &PolicyFinding) -> Option<String> {
     ))
 }
 
+fn verdict(change: Option<Change>) -> &'static str {
+    match change {
+        Some(Change::Lower) => "",
+        Some(Change::Higher) => "; significantly slower than as-is",
+        Some(Change::NotSignificant) => "; not significantly different from as-is",
+        None => "; too few passes for an interval",
+    }
+}
+
+/// The figure that a program is compared by.
+fn headline(row: &ProgramFinding) -> Option<&ProgramFigureFinding> {
+    let name = match row.program {
+        Program::Schbench => "p99",
+        Program::Pgbench => "average",
+    };
+    row.figures.iter().find(|figure| figure.name == name)
+}
+
+fn program_changed(row: &ProgramFinding) -> Option<String> {
+    let figure = headline(row)?;
+    Some(format!(
+        "{}: {} {} times that as it is{}.",
+        row.policy,
+        figure.name,
+        estimate(Some(figure.ratio?), 2),
+        verdict(figure.change)
+    ))
+}
+
+/// How far two equal policies are apart: what is measured, and its ratio.
+fn noise(found: &WakeFindings) -> Option<(&str, Estimate)> {
+    let mut programs = found.programs.iter();
+    match programs.find(|row| row.policy == IdlePolicy::AsIsAgain) {
+        Some(again) => headline(again).and_then(|figure| Some((&*figure.name, figure.ratio?))),
+        None => found.noise.p99_ratio.map(|ratio| ("p99", ratio)),
+    }
+}
+
 fn doubts(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
     let mut texts: Vec<String> = found.left_out.clone();
-    if let Some(noise) = found.noise.p99_ratio {
+    if let Some((figure, noise)) = noise(found) {
         texts.push(format!(
-            "Noise floor (A/A): the p99 of the second of two equal visits is {} times that of the first.",
+            "Noise floor (A/A): the {figure} of the second of two equal visits is {} times that of the first.",
             estimate(Some(noise), 2)
         ));
     }

@@ -97,7 +97,7 @@ pub struct PolicyFinding {
     /// Why there is none; null if there is.
     pub clock_absent: Option<String>,
     /// The p99 against that as it is, by its ratio. Null if too few trials show it.
-    pub p99_change: Option<P99Change>,
+    pub p99_change: Option<Change>,
     /// Valid trials.
     pub trials: usize,
 }
@@ -141,7 +141,7 @@ pub struct RecommendedPolicy {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum P99Change {
+pub enum Change {
     /// By the whole interval, and by more than two equal visits differ.
     Lower,
     Higher,
@@ -190,6 +190,11 @@ pub struct ProgramFigureFinding {
     /// us or ms.
     pub unit: String,
     pub value: Option<Estimate>,
+    /// By that as it is: the ratio of geometric means. Of as-is again it is what two equal policies
+    /// differ by (A/A). Null as it is.
+    pub ratio: Option<Estimate>,
+    /// What the ratio shows. Null as it is, and if too few trials show it.
+    pub change: Option<Change>,
 }
 
 /// The parts of a wake-up, from the kernel's tracepoints.

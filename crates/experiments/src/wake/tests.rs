@@ -2,7 +2,7 @@
 
 use super::args;
 use super::experiment::Wake;
-use super::findings::{Because, P99Change, PolicyFinding, WakeFindings};
+use super::findings::{Because, Change, PolicyFinding, WakeFindings};
 use super::outcome::{Recorded, StateUse, WakeLoad, WakeOutcome, WakeSetting, WakeTrial, Wakes};
 use super::plan::{BurnBudget, Placed, WakePlan, WakePlanner};
 use super::prepare::waker;
@@ -242,7 +242,7 @@ fn a_policy_that_burns_more_has_to_be_seen_to_be_better() {
     plan.policies.retain(|p| *p != IdlePolicy::Spinner);
     let dear = (0..60).filter(|seed| {
         let found = unsteady.findings(&plan, *seed);
-        let gate_differs = policy(&found, IdlePolicy::Gate).p99_change == Some(P99Change::Lower);
+        let gate_differs = policy(&found, IdlePolicy::Gate).p99_change == Some(Change::Lower);
         gate_differs && found.recommended.policy == Some(IdlePolicy::AllAwake)
     });
     // They are equal, and the interval of a ratio is wholly above by chance in 2.5 %.
@@ -281,9 +281,9 @@ fn slow_passes_hide_no_difference_and_make_none() {
     let (mut found, mut held, mut made) = (0, 0, 0);
     for seed in 0..60 {
         let gate = of(slow, seed);
-        found += u32::from(gate.p99_change == Some(P99Change::Lower));
+        found += u32::from(gate.p99_change == Some(Change::Lower));
         held += u32::from(gate.p99_ratio.unwrap().holds(11.0 / 34.0));
-        made += u32::from(of(same, seed).p99_change == Some(P99Change::Lower));
+        made += u32::from(of(same, seed).p99_change == Some(Change::Lower));
     }
     assert!(found >= 40, "{found} of 60");
     assert!(held >= 54, "{held} of 60");
@@ -301,7 +301,7 @@ fn what_is_slower_is_not_called_the_same() {
     };
     let found = slower.findings(&plan(), 1);
     let gate = policy(&found, IdlePolicy::Gate);
-    assert_eq!(gate.p99_change, Some(P99Change::Higher), "{gate:?}");
+    assert_eq!(gate.p99_change, Some(Change::Higher), "{gate:?}");
     assert_ne!(found.recommended.policy, Some(IdlePolicy::Gate));
 }
 
@@ -483,4 +483,43 @@ fn figures_of_a_program_are_compared_by_policy() {
     let average = gate.figures[0].value.unwrap();
     assert_eq!((gate.policy, gate.trials), (IdlePolicy::Gate, 4));
     assert!(average.holds(0.315) && !average.holds(1.3), "{average:?}");
+    let ratio = gate.figures[0].ratio.unwrap();
+    assert!(ratio.holds(0.315 / 1.315) && !ratio.holds(1.0), "{ratio:?}");
+    assert_eq!(gate.figures[0].change, Some(Change::Lower));
+    let [first, again] = [0, 1].map(|row| &found.programs[row].figures[0]);
+    assert_eq!(
+        (first.ratio, first.change, again.change),
+        (None, None, None)
+    );
+    assert_eq!(again.ratio.unwrap().value, 1.0);
+}
+
+/// Half as slow on average, but the second of two equal policies is a third as slow.
+#[test]
+fn a_program_is_not_faster_by_less_than_two_equal_policies_differ() {
+    let plan = WakePlan {
+        program: Some(ProgramPlan {
+            program: Program::Schbench,
+            cpus: "1".parse().unwrap(),
+            database: None,
+        }),
+        ..plan()
+    };
+    let mut trials = USUAL.run(&plan, 1);
+    for trial in &mut trials {
+        let us = match trial.spec.setting.policy {
+            IdlePolicy::AsIs => 90.0,
+            IdlePolicy::AsIsAgain => 30.0,
+            _ => 45.0,
+        };
+        trial.outcome.program = vec![ProgramFigure {
+            name: "p99".to_owned(),
+            unit: "us".to_owned(),
+            value: us + f64::from(trial.spec.pass),
+        }];
+    }
+    let found = study::findings(&plan, &trials);
+    let gate = &found.programs[3].figures[0];
+    assert!(gate.ratio.unwrap().high.unwrap() < 1.0, "{gate:?}");
+    assert_eq!(gate.change, Some(Change::NotSignificant));
 }

@@ -1,7 +1,7 @@
 //! What each policy burns and saves. Pure.
 
 use super::Cell;
-use crate::wake::findings::{NoiseFinding, P99Change, PolicyFinding};
+use crate::wake::findings::{Change, NoiseFinding, PolicyFinding};
 use crate::wake::outcome::WakeTrial;
 use crate::wake::plan::WakePlan;
 use plimsoll_model::{Energy, Estimate, IdlePolicy};
@@ -172,19 +172,19 @@ fn finding(
             }
         }),
         clock_loss_pct: estimate(&clock_loss),
-        p99_change: p99_ratio.and_then(|ratio| p99_change(ratio, noise)),
+        p99_change: p99_ratio.and_then(|ratio| change(ratio, noise)),
         trials: row.trials,
     }
 }
 
-/// `None` without an interval.
-fn p99_change(ratio: Estimate, noise: Option<Estimate>) -> Option<P99Change> {
+/// What a ratio to as-is shows, beside that of as-is again; `None` without an interval.
+pub(super) fn change(ratio: Estimate, noise: Option<Estimate>) -> Option<Change> {
     let (low, high) = ratio.interval()?;
     let noise = noise.map_or(1.0, |noise| noise.value.min(1.0 / noise.value));
     Some(match ratio.value {
-        value if high < 1.0 && value < noise => P99Change::Lower,
-        value if low > 1.0 && value > 1.0 / noise => P99Change::Higher,
-        _ => P99Change::NotSignificant,
+        value if high < 1.0 && value < noise => Change::Lower,
+        value if low > 1.0 && value > 1.0 / noise => Change::Higher,
+        _ => Change::NotSignificant,
     })
 }
 

@@ -1,6 +1,6 @@
 //! Which policy to choose. Pure.
 
-use crate::wake::findings::{Because, P99Change, PolicyFinding, RecommendedPolicy};
+use crate::wake::findings::{Because, Change, PolicyFinding, RecommendedPolicy};
 use crate::wake::plan::{BurnBudget, WakePlan};
 use plimsoll_model::{Estimate, human_duration};
 
@@ -23,7 +23,7 @@ pub(super) fn recommended(plan: &WakePlan, policies: &[PolicyFinding]) -> Recomm
     let differing = || {
         policies
             .iter()
-            .filter(|row| row.p99_change == Some(P99Change::Lower))
+            .filter(|row| row.p99_change == Some(Change::Lower))
     };
     let is_known = |row: &PolicyFinding| row.p99_change.is_some() || row.policy.is_as_is();
     let others = policies.iter().filter(|row| !row.policy.is_as_is()).count();
@@ -123,7 +123,7 @@ fn within_limits(plan: &WakePlan, policies: &[PolicyFinding]) -> RecommendedPoli
 /// Among those that differ from as it is beyond noise, and that itself.
 fn lowest_p99<'a>(rows: impl Iterator<Item = &'a PolicyFinding>) -> Option<&'a PolicyFinding> {
     let rows: Vec<&PolicyFinding> = rows
-        .filter(|row| row.policy.is_as_is() || row.p99_change == Some(P99Change::Lower))
+        .filter(|row| row.policy.is_as_is() || row.p99_change == Some(Change::Lower))
         .collect();
     let each = rows.iter().filter_map(|row| relative_p99(row));
     let lowest = each.min_by(f64::total_cmp)?;
