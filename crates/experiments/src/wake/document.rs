@@ -24,14 +24,7 @@ pub(super) fn document<'a>(report: &'a ReportOf<'a, Wake>) -> Document<'a> {
 fn answers(out: &mut Document<'_>, found: &WakeFindings) {
     let why = found.recommended.why.clone();
     if found.recommended.because == Because::ProgramMeasured {
-        let others = found.programs.iter().filter(|row| !row.policy.is_as_is());
-        let texts: Vec<String> = others.filter_map(program_changed).collect();
-        if texts.is_empty() {
-            out.answer(Ink::Plain, why);
-            return;
-        }
-        out.say(Role::Answer, texts.into_iter().map(|t| Ink::Plain.says(t)));
-        out.say(Role::Note, [Ink::Plain.says(why)]);
+        program_answers(out, found, why);
         return;
     }
     match (found.recommended.policy, found.recommended.because) {
@@ -43,6 +36,21 @@ fn answers(out: &mut Document<'_>, found: &WakeFindings) {
     let others = found.policies.iter().filter(|row| !row.policy.is_as_is());
     let texts = others.filter_map(saved).map(|text| Ink::Plain.says(text));
     out.say(Role::Answer, texts);
+}
+
+/// The gate's first, which is the headline.
+fn program_answers(out: &mut Document<'_>, found: &WakeFindings, why: String) {
+    let mut others: Vec<&ProgramFinding> = found.programs.iter().collect();
+    others.retain(|row| !row.policy.is_as_is());
+    others.sort_by_key(|row| row.policy != IdlePolicy::Gate);
+    let mut texts = others.into_iter().filter_map(program_changed);
+    let Some(first) = texts.next() else {
+        out.answer(Ink::Plain, why);
+        return;
+    };
+    out.answer(Ink::Plain, first);
+    out.say(Role::Answer, texts.map(|text| Ink::Plain.says(text)));
+    out.say(Role::Note, [Ink::Plain.says(why)]);
 }
 
 fn saved(row: &PolicyFinding) -> Option<String> {

@@ -34,7 +34,13 @@ pub(super) fn plan(args: &WakeArgs, machine: &Machine) -> Result<(WakePlan, Wake
     let mut left_out = Vec::new();
     let policies = policies(&args.policies, &site, &mut left_out);
     let waits = args.all_waits();
-    let (waits, placements) = placements(args, waits, &run.cpus.service, root, &mut left_out)?;
+    let mut kinds_left_out = Vec::new();
+    let (waits, placements) =
+        placements(args, waits, &run.cpus.service, root, &mut kinds_left_out)?;
+    // A program makes its own wake-ups.
+    if args.workload.is_none() {
+        left_out.extend(kinds_left_out);
+    }
     if let Some(BurnBudget::Watts(_)) = args.budget {
         has_energy(root, &run)?;
     }

@@ -3,7 +3,9 @@
 use super::study::waiting_rows;
 use super::{GapPattern, WaitPlan, WaitingBecause, WaitingFinding, WaitingRecommendation};
 use plimsoll_model::{Estimate, for_count, human_duration};
-use plimsoll_report::chart::{Axis, Chart, Datum, Line, Panel, Scale, Series, Shape, Tone, Unit};
+use plimsoll_report::chart::{
+    Axis, Chart, Datum, Line, Panel, Scale, Series, Shape, Tone, Unit, Width,
+};
 use plimsoll_report::{Column, Ink, time_us};
 use plimsoll_schedulers::WaitPolicy;
 
@@ -64,6 +66,8 @@ pub(in super::super) fn chart(found: &[WaitingFinding]) -> Option<Chart> {
         hint,
     );
     chart.panels = panels;
+    chart.width = Width::Full;
+    chart.facets.abreast = 2;
     Some(chart)
 }
 

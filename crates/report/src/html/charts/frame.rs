@@ -88,8 +88,10 @@ pub(super) fn frame(chart: &Chart, size: Size) -> Frame<'_> {
         .iter()
         .map(|p| left_room(p, size))
         .fold(0.0, f64::max);
+    // Panels with ticks of their own need room for them.
+    let gap = if facets.shares_y { GAP } else { GAP.max(left) };
     let columns = abreast as f64;
-    let wide = (width - left - GAP * (columns - 1.0)) / columns;
+    let wide = (width - left - gap * (columns - 1.0)) / columns;
     let mut top = if is_shared { SHARED } else { 0.0 };
     let mut cells: Vec<Cell<'_>> = Vec::new();
     for row in panels.chunks(abreast) {
@@ -98,7 +100,7 @@ pub(super) fn frame(chart: &Chart, size: Size) -> Frame<'_> {
         let (mut high, mut foot) = (0.0, 0.0f64);
         let first = cells.len();
         for (column, panel) in row.iter().enumerate() {
-            let from = left + (wide + GAP) * column as f64;
+            let from = left + (wide + gap) * column as f64;
             let plot_width = wide - right_room(panel, size);
             let is_lowest = first + column + abreast >= panels.len();
             let x_ticks = is_lowest || !facets.shares_x;
