@@ -190,6 +190,8 @@ fn last_cpu(line: &str) -> Result<CpuId, Malformed> {
 #[derive(Debug)]
 pub struct Family {
     members: Vec<Pid>,
+    /// When each member started: another process may have its number later.
+    started: BTreeMap<Pid, u64>,
     unrelated: BTreeSet<Pid>,
 }
 
@@ -197,6 +199,7 @@ impl Family {
     pub fn of(pid: Pid) -> Family {
         Family {
             members: vec![pid],
+            started: BTreeMap::new(),
             unrelated: BTreeSet::new(),
         }
     }
@@ -213,6 +216,7 @@ impl Family {
         let older = ProcessStat::all(root)?.into_iter().filter(is_older);
         Ok(Family {
             members: vec![own],
+            started: BTreeMap::new(),
             unrelated: older.map(|stat| stat.pid).collect(),
         })
     }
@@ -226,21 +230,35 @@ impl Family {
         self.unrelated.retain(|pid| listed.contains(pid));
         let mut new = Vec::new();
         for pid in &listed {
-            if self.unrelated.contains(pid) || self.members.contains(pid) {
+            if self.unrelated.contains(pid) {
                 continue;
             }
             match ProcessStat::read_if_shown(root, *pid)? {
+                Some(stat) if self.is_member(&stat) => {}
                 Some(stat) => new.push((*pid, stat.parent)),
+                None if self.members.contains(pid) => {}
                 None => {
                     self.unrelated.insert(*pid);
                 }
             }
         }
+        self.members
+            .retain(|pid| new.iter().all(|(other, _)| pid != other));
         // Before ended ones go: a member that has just ended may have left a child.
         self.members = descend(std::mem::take(&mut self.members), &mut new);
         self.members.retain(|pid| listed.contains(pid));
         self.unrelated.extend(new.iter().map(|(pid, _)| *pid));
+        let members = &self.members;
+        self.started.retain(|pid, _| members.contains(pid));
         Ok(&self.members)
+    }
+
+    /// Whether it is a member, and not another process that has the number of one.
+    fn is_member(&mut self, stat: &ProcessStat) -> bool {
+        let started = self.started.entry(stat.pid).or_insert(stat.started);
+        let is_same = *started == stat.started;
+        *started = stat.started;
+        is_same && self.members.contains(&stat.pid)
     }
 }
 
@@ -338,6 +356,28 @@ mod tests {
         assert_eq!(family.update(tree.root()).unwrap(), [100, 101, 102]);
         tree.remove("proc/100");
         assert_eq!(family.update(tree.root()).unwrap(), [101, 102]);
+    }
+
+    #[test]
+    fn another_process_with_the_number_of_a_member_is_no_member() {
+        let tree = FakeTree::new();
+        let started = |pid, parent, at| FakeProcess {
+            started: at,
+            ..FakeProcess::new(pid, parent)
+        };
+        for process in [started(100, 1, 5), started(101, 100, 6), started(50, 1, 2)] {
+            tree.process(process);
+        }
+        let mut family = Family::of(100);
+        assert_eq!(family.update(tree.root()).unwrap(), [100, 101]);
+        tree.process(started(101, 50, 9));
+        tree.process(started(102, 101, 9));
+        assert_eq!(family.update(tree.root()).unwrap(), [100]);
+        // A child of the family may get a number that was a member's before.
+        tree.process(started(103, 100, 10));
+        assert_eq!(family.update(tree.root()).unwrap(), [100, 103]);
+        tree.process(started(103, 100, 12));
+        assert_eq!(family.update(tree.root()).unwrap(), [100, 103]);
     }
 
     #[test]

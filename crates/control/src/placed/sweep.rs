@@ -1,7 +1,7 @@
 //! Gives all tasks their CPUs back that a placement has reached.
 //!
 //! While it works, tasks that still have the pool's CPUs start others. So it looks again until
-//! there are no more, or until it has looked so often that it says what is left.
+//! there are no more, or until it has looked so often or so long that it says what is left.
 
 use super::heirs::{Tie, ties};
 use super::is_invalid;
@@ -17,9 +17,13 @@ use plimsoll_model::CpuSet;
 use std::collections::btree_map::Entry::Vacant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// How often it looks at most.
 const MOST_PASSES: usize = 200;
+
+/// How long it looks at most: a task with thousands of threads makes a look long.
+const LONGEST: Duration = Duration::from_secs(5);
 
 /// So many passes in a row that find nothing are the end. One can miss a task whose parent ends
 /// before it is reached, where numbers of processes begin anew.
@@ -40,6 +44,7 @@ pub(crate) fn give_back(
     let mut given = Given::default();
     let mut finder = Finder::new(root, placement)?;
     let (mut quiet, mut is_over) = (0, false);
+    let began = Instant::now();
     for _ in 0..MOST_PASSES {
         let _lock = lock(journals)?;
         if let Some(owner) = placed_by_other(journals, root, &placement.pool)? {
@@ -58,7 +63,7 @@ pub(crate) fn give_back(
             false => QUIET_BESIDE_STARTS,
         };
         is_over = quiet >= wanted;
-        if is_over {
+        if is_over || began.elapsed() > LONGEST {
             break;
         }
     }

@@ -47,7 +47,7 @@ impl Server {
         // No request is sent to find out: it may hold secrets that are not for who has the port.
         let is_taken = match has_port(&machine.root, &client)? {
             Port::Free => false,
-            Port::Of(_) | Port::Unseen => true,
+            Port::Taken => true,
             Port::Elsewhere => client.probe().is_ok(),
         };
         if is_taken {
@@ -58,7 +58,7 @@ impl Server {
         }
         let mut server = Server::spawn(wanted, machine)?;
         let began = Instant::now();
-        while let Err(error) = server.answers(&client, machine)? {
+        while let Err(error) = server.answers(&client, wanted, machine)? {
             let name = written(wanted.command);
             if let Some(status) = server.ended()? {
                 return Err(RunError::Usage(format!(
@@ -85,26 +85,41 @@ impl Server {
         }
     }
 
-    /// Whether it answers: asked only if what listens there is of this group, or cannot be seen.
+    /// Whether it answers. Only what this run has started is asked: a request may hold secrets,
+    /// and any user may have taken the port meanwhile.
     fn answers(
         &mut self,
         client: &HttpLoad,
+        wanted: &Wanted<'_>,
         machine: &Machine,
     ) -> Result<Result<(), String>, RunError> {
-        match has_port(&machine.root, client)? {
-            Port::Free => return Ok(Err("nothing listens there".to_owned())),
-            Port::Of(pids) => {
-                let own = self.group.processes()?;
-                let is_own = pids.iter().any(|pid| own.contains(pid));
-                // A command that has ended left it behind.
-                if !is_own && self.ended()?.is_none() {
+        let mut listens = false;
+        let own = self.group.processes()?;
+        for address in client.addresses() {
+            match listeners(&machine.root, *address)? {
+                Listeners::NotListening => continue,
+                Listeners::OtherHost => {}
+                Listeners::Found(pids) if pids.iter().any(|pid| own.contains(pid)) => {}
+                Listeners::Found(pids) => {
                     return Ok(Err(format!(
                         "another process ({}) listens there, and not the command; stop that one",
                         pids.first().copied().unwrap_or_default()
                     )));
                 }
+                Listeners::Hidden { .. } | Listeners::HolderInvisible if is_public(wanted.http) => {
+                }
+                Listeners::Hidden { .. } | Listeners::HolderInvisible => {
+                    return Ok(Err(
+                        "a process that cannot be seen from here listens there: it may not be the \
+                         command, and the request may hold secrets (headers, a body, a query)"
+                            .to_owned(),
+                    ));
+                }
             }
-            Port::Unseen | Port::Elsewhere => {}
+            listens = true;
+        }
+        if !listens {
+            return Ok(Err("nothing listens there".to_owned()));
         }
         Ok(client.probe().map(drop).map_err(|error| error.to_string()))
     }
@@ -165,12 +180,10 @@ impl Drop for Server {
     }
 }
 
-/// Who listens where requests go.
+/// What is known of the port before the command starts.
 enum Port {
     Free,
-    Of(Vec<Pid>),
-    /// A container, or a process that this user cannot look into.
-    Unseen,
+    Taken,
     /// Another host.
     Elsewhere,
 }
@@ -179,13 +192,19 @@ fn has_port(root: &Root, client: &HttpLoad) -> Result<Port, RunError> {
     let mut port = Port::Free;
     for address in client.addresses() {
         match listeners(root, *address)? {
-            Listeners::Found(pids) => return Ok(Port::Of(pids)),
             Listeners::NotListening => {}
             Listeners::OtherHost => port = Port::Elsewhere,
-            Listeners::Hidden { .. } | Listeners::HolderInvisible => return Ok(Port::Unseen),
+            Listeners::Found(_) | Listeners::Hidden { .. } | Listeners::HolderInvisible => {
+                return Ok(Port::Taken);
+            }
         }
     }
     Ok(port)
+}
+
+/// Whether any process may see the request.
+fn is_public(http: &HttpService) -> bool {
+    http.headers.is_empty() && http.body.is_empty() && !http.url.contains(['?', '@'])
 }
 
 fn client(http: &HttpService, machine: &Machine) -> Result<HttpLoad, RunError> {

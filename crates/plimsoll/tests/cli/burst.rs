@@ -242,6 +242,33 @@ fn nothing_is_sent_to_a_server_that_is_not_of_the_command() {
     assert!(theirs.accept().is_err(), "it was connected to");
 }
 
+/// It takes the port between the look before the start and the end of the command.
+#[test]
+fn nothing_is_sent_to_a_server_that_takes_the_port_while_the_command_starts() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = free.local_addr().unwrap();
+    drop(free);
+    let folder = Folder::new();
+    let (started, taken) = (folder.path("started"), folder.path("taken"));
+    let script = "touch started; until [ -e taken ]; do sleep 0.02; done; sleep 0.2";
+    std::thread::scope(|scope| {
+        let theirs = scope.spawn(|| {
+            wait("the command", || started.exists());
+            let theirs = TcpListener::bind(addr).unwrap();
+            std::fs::write(&taken, "").unwrap();
+            theirs
+        });
+        let ended = folder.run(format!(
+            "burst -o run.plimsoll http://{addr}/ -H 'X-Key: swordfish' -- sh -c '{script}'"
+        ));
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains("ended (exit status: 0)"), "{ended:?}");
+        let theirs = theirs.join().unwrap();
+        theirs.set_nonblocking(true).unwrap();
+        assert!(theirs.accept().is_err(), "it was connected to");
+    });
+}
+
 #[test]
 fn a_command_that_serves_nothing_is_refused_in_a_sentence() {
     let server = server();
