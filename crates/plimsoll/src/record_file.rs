@@ -34,7 +34,7 @@ pub(crate) fn check(path: &Path, maker: Maker) -> Result<(), Failure> {
         )));
     }
     let mut new = OpenOptions::new();
-    // As the record itself: whoever opens it now could read what is written later.
+    // As the record itself: a process that opens it now could read what is written later.
     let made = new.write(true).create_new(true).mode(0o600).open(path);
     let Err(error) = made.and_then(|_| fs::remove_file(path)) else {
         return Ok(());

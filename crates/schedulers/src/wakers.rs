@@ -160,7 +160,7 @@ pub struct Arrived {
     pub latency: Histogram,
     /// The sum of the gaps in which the workers had nothing to do: from a job to the next call.
     pub gaps: Duration,
-    /// The sum of the lesser of each gap and the price: what waiting costs at least for whoever knows
+    /// The sum of the lesser of each gap and the price: what waiting costs at least for an oracle that knows
     /// each gap before, in time of spinning.
     pub hindsight: Duration,
     /// When the last job had ended.

@@ -64,3 +64,65 @@ fn roots(placement: &Placement) -> BTreeMap<Pid, (u64, &CpuSet)> {
     }
     roots
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::Listed;
+    use super::*;
+
+    fn process(pid: Pid, parent: Pid, started: u64) -> ProcessStat {
+        ProcessStat {
+            pid,
+            started,
+            parent,
+            group: pid,
+            session: pid,
+            state: 'S',
+            own: plimsoll_model::CpuTime::ZERO,
+            reaped: plimsoll_model::CpuTime::ZERO,
+            threads: 1,
+        }
+    }
+
+    #[test]
+    fn heirs_descend_from_placed_processes_or_are_young() {
+        const BASE: Pid = 900_000;
+        let former: CpuSet = "0-3".parse().unwrap();
+        let other: CpuSet = "1".parse().unwrap();
+        let mut placement = Placement::on("1".parse().unwrap(), 100);
+        placement.list(former.clone(), Listed::new(BASE, BASE, 50));
+        placement.list(other.clone(), Listed::new(BASE, BASE + 1, 60));
+        placement.list(other, Listed::new(BASE + 9, BASE + 9, 40));
+        let all = vec![
+            process(BASE + 5, BASE + 4, 102),
+            process(BASE + 4, BASE, 101),
+            process(BASE, 1, 50),
+            process(BASE + 2, BASE, 51),
+            process(BASE + 6, 1, 103),
+            process(BASE + 7, 1, 99),
+            // It has the number of one that was placed.
+            process(BASE + 9, 1, 104),
+            // Its first thread has ended, and others may run on.
+            ProcessStat {
+                state: 'Z',
+                ..process(BASE + 10, BASE, 105)
+            },
+        ];
+        let found = ties(all, &placement, &BTreeMap::new());
+        let found: Vec<(Pid, bool)> = found
+            .iter()
+            .map(|(stat, tie)| (stat.pid - BASE, *tie == Tie::Descent(&former)))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (0, true),
+                (4, true),
+                (5, true),
+                (6, false),
+                (9, false),
+                (10, true)
+            ]
+        );
+    }
+}

@@ -1,7 +1,7 @@
 //! Gives all tasks their CPUs back that a placement has reached.
 //!
 //! While it works, tasks that still have the pool's CPUs start others. So it looks again until
-//! there are no more, or until it has looked so often or so long that it says what is left.
+//! there are no more, or until it reaches a bound on passes or time; then it reports what is left.
 
 use super::heirs::{Tie, ties};
 use super::is_invalid;
@@ -22,8 +22,9 @@ use std::time::{Duration, Instant};
 /// How often it looks at most.
 const MOST_PASSES: usize = 200;
 
-/// How long it looks at most: a task with thousands of threads makes a look long.
-const LONGEST: Duration = Duration::from_secs(5);
+/// After this long the first pass that still finds tasks is the last: each pass may take long where a
+/// task has thousands of threads.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// So many passes in a row that find nothing are the end. One can miss a task whose parent ends
 /// before it is reached, where numbers of processes begin anew.
@@ -63,7 +64,7 @@ pub(crate) fn give_back(
             false => QUIET_BESIDE_STARTS,
         };
         is_over = quiet >= wanted;
-        if is_over || began.elapsed() > LONGEST {
+        if is_over || (found > 0 && began.elapsed() > TIME_LIMIT) {
             break;
         }
     }

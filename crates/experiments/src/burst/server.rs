@@ -58,7 +58,7 @@ impl Server {
         }
         let mut server = Server::spawn(wanted, machine)?;
         let began = Instant::now();
-        while let Err(error) = server.answers(&client, wanted, machine)? {
+        while let Err(error) = server.answers(&client, machine)? {
             let name = written(wanted.command);
             if let Some(status) = server.ended()? {
                 return Err(RunError::Usage(format!(
@@ -85,12 +85,11 @@ impl Server {
         }
     }
 
-    /// Whether it answers. Only what this run has started is asked: a request may hold secrets,
-    /// and any user may have taken the port meanwhile.
+    /// Whether it answers. Only a process that this run has started gets a request: it may hold
+    /// secrets, another server would be measured, and any user may have taken the port meanwhile.
     fn answers(
         &mut self,
         client: &HttpLoad,
-        wanted: &Wanted<'_>,
         machine: &Machine,
     ) -> Result<Result<(), String>, RunError> {
         let mut listens = false;
@@ -106,12 +105,11 @@ impl Server {
                         pids.first().copied().unwrap_or_default()
                     )));
                 }
-                Listeners::Hidden { .. } | Listeners::HolderInvisible if is_public(wanted.http) => {
-                }
                 Listeners::Hidden { .. } | Listeners::HolderInvisible => {
                     return Ok(Err(
-                        "a process that cannot be seen from here listens there: it may not be the \
-                         command, and the request may hold secrets (headers, a body, a query)"
+                        "a process that is not visible from here listens there, which \
+                                   may not be the command; start the server by hand, and name it \
+                                   with --service-pid"
                             .to_owned(),
                     ));
                 }
@@ -200,11 +198,6 @@ fn has_port(root: &Root, client: &HttpLoad) -> Result<Port, RunError> {
         }
     }
     Ok(port)
-}
-
-/// Whether any process may see the request.
-fn is_public(http: &HttpService) -> bool {
-    http.headers.is_empty() && http.body.is_empty() && !http.url.contains(['?', '@'])
 }
 
 fn client(http: &HttpService, machine: &Machine) -> Result<HttpLoad, RunError> {

@@ -38,7 +38,7 @@ fn answers(out: &mut Document<'_>, found: &WakeFindings) {
     out.say(Role::Answer, texts);
 }
 
-/// The gate's first, which is the headline.
+/// A sentence for each policy; that of the gate is the headline.
 fn program_answers(out: &mut Document<'_>, found: &WakeFindings, why: String) {
     let mut others: Vec<&ProgramFinding> = found.programs.iter().collect();
     others.retain(|row| !row.policy.is_as_is());
@@ -97,7 +97,7 @@ fn headline(row: &ProgramFinding) -> Option<&ProgramFigureFinding> {
 fn program_changed(row: &ProgramFinding) -> Option<String> {
     let figure = headline(row)?;
     Some(format!(
-        "{}: {} {} times that as it is{}.",
+        "{}: {} {} times as-is{}.",
         row.policy,
         figure.name,
         estimate(Some(figure.ratio?), 2),
@@ -105,7 +105,7 @@ fn program_changed(row: &ProgramFinding) -> Option<String> {
     ))
 }
 
-/// How far two equal policies are apart: what is measured, and its ratio.
+/// The figure that is compared, and its ratio between two equal arms (A/A).
 fn noise(found: &WakeFindings) -> Option<(&str, Estimate)> {
     let mut programs = found.programs.iter();
     match programs.find(|row| row.policy == IdlePolicy::AsIsAgain) {
@@ -118,7 +118,7 @@ fn doubts(plan: &WakePlan, found: &WakeFindings) -> Vec<Sentence> {
     let mut texts: Vec<String> = found.left_out.clone();
     if let Some((figure, noise)) = noise(found) {
         texts.push(format!(
-            "Noise floor (A/A): the {figure} of the second of two equal visits is {} times that of the first.",
+            "Noise floor (A/A): the {figure} of as-is, measured again, is {} times that of the first.",
             estimate(Some(noise), 2)
         ));
     }

@@ -190,10 +190,10 @@ pub struct ProgramFigureFinding {
     /// us or ms.
     pub unit: String,
     pub value: Option<Estimate>,
-    /// By that as it is: the ratio of geometric means. Of as-is again it is what two equal policies
-    /// differ by (A/A). Null as it is.
+    /// The ratio to as-is, of geometric means over the passes. For as-is again it is the noise floor
+    /// (A/A). Null for as-is.
     pub ratio: Option<Estimate>,
-    /// What the ratio shows. Null as it is, and if too few trials show it.
+    /// Whether the ratio is significant. Null for as-is and as-is again, and without an interval.
     pub change: Option<Change>,
 }
 

@@ -125,7 +125,7 @@ impl WakeRunner<'_> {
         let mut held = self.hold(spec.setting.policy, wakee)?;
         std::thread::sleep(SETTLING);
         let (root, cpus) = (&self.machine.root, &self.plan.run.cpus.service);
-        // Program and server are all that runs, so that other load cannot be told from them.
+        // Program and server are all that runs, so other load cannot be distinguished from them.
         let bounds = Bounds {
             other_share: Share::ONE,
             ..self.plan.run.bounds

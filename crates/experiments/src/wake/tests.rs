@@ -453,30 +453,32 @@ fn a_setting_is_read_back_as_it_was_written() {
     );
 }
 
-#[test]
-fn figures_of_a_program_are_compared_by_policy() {
-    let plan = WakePlan {
-        program: Some(ProgramPlan {
-            program: Program::Pgbench,
-            cpus: "1".parse().unwrap(),
-            database: None,
-        }),
-        ..plan()
-    };
+/// A run of pgbench that prints this average, by policy and pass.
+fn program_findings(passes: u32, average: impl Fn(IdlePolicy, u32) -> f64) -> WakeFindings {
+    let mut plan = plan();
+    plan.run.passes = passes;
+    plan.program = Some(ProgramPlan {
+        program: Program::Pgbench,
+        cpus: "1".parse().unwrap(),
+        database: None,
+    });
     let mut trials = USUAL.run(&plan, 1);
-    assert_eq!(trials.len(), 4 * 5);
     for trial in &mut trials {
-        let ms = match trial.spec.setting.policy.is_as_is() {
-            true => 1.3,
-            false => 0.3,
-        };
         trial.outcome.program = vec![ProgramFigure {
             name: "average".to_owned(),
             unit: "ms".to_owned(),
-            value: ms + 0.01 * f64::from(trial.spec.pass),
+            value: average(trial.spec.setting.policy, trial.spec.pass),
         }];
     }
-    let found = study::findings(&plan, &trials);
+    study::findings(&plan, &trials)
+}
+
+#[test]
+fn figures_of_a_program_are_compared_by_policy() {
+    let found = program_findings(4, |policy, pass| {
+        let ms = if policy.is_as_is() { 1.3 } else { 0.3 };
+        ms + 0.01 * f64::from(pass)
+    });
     assert_eq!(found.recommended.because, Because::ProgramMeasured);
     assert_eq!((found.programs.len(), found.wakeups.len()), (5, 0));
     let gate = &found.programs[3];
@@ -487,39 +489,50 @@ fn figures_of_a_program_are_compared_by_policy() {
     assert!(ratio.holds(0.315 / 1.315) && !ratio.holds(1.0), "{ratio:?}");
     assert_eq!(gate.figures[0].change, Some(Change::Lower));
     let [first, again] = [0, 1].map(|row| &found.programs[row].figures[0]);
-    assert_eq!(
-        (first.ratio, first.change, again.change),
-        (None, None, None)
-    );
+    let shown = (first.ratio, first.change, again.change);
+    assert_eq!(shown, (None, None, None));
     assert_eq!(again.ratio.unwrap().value, 1.0);
 }
 
-/// Half as slow on average, but the second of two equal policies is a third as slow.
 #[test]
 fn a_program_is_not_faster_by_less_than_two_equal_policies_differ() {
-    let plan = WakePlan {
-        program: Some(ProgramPlan {
-            program: Program::Schbench,
-            cpus: "1".parse().unwrap(),
-            database: None,
-        }),
-        ..plan()
-    };
-    let mut trials = USUAL.run(&plan, 1);
-    for trial in &mut trials {
-        let us = match trial.spec.setting.policy {
+    let found = program_findings(4, |policy, pass| {
+        let ms = match policy {
             IdlePolicy::AsIs => 90.0,
             IdlePolicy::AsIsAgain => 30.0,
             _ => 45.0,
         };
-        trial.outcome.program = vec![ProgramFigure {
-            name: "p99".to_owned(),
-            unit: "us".to_owned(),
-            value: us + f64::from(trial.spec.pass),
-        }];
-    }
-    let found = study::findings(&plan, &trials);
+        ms + f64::from(pass)
+    });
     let gate = &found.programs[3].figures[0];
     assert!(gate.ratio.unwrap().high.unwrap() < 1.0, "{gate:?}");
     assert_eq!(gate.change, Some(Change::NotSignificant));
+}
+
+/// Five passes, as usual; each pass shifts all policies by one factor, and each trial has its own.
+#[test]
+fn known_ratios_of_a_program_are_recovered() {
+    let (mut held, mut lower, mut made) = (0, 0, 0);
+    for seed in 0..100 {
+        let of = |true_ratio: f64| {
+            let found = program_findings(5, |policy, pass| {
+                let ratio = if policy.is_as_is() { 1.0 } else { true_ratio };
+                let normal = |index: u64| {
+                    let mut rng = Rng::seeded(1000 * seed + 10 * u64::from(pass) + index);
+                    (-2.0 * rng.unit().ln()).sqrt() * (std::f64::consts::TAU * rng.unit()).cos()
+                };
+                let (shared, own) = (normal(9), normal(policy as u64));
+                ratio * (0.3 * shared + 0.15 * own).exp()
+            });
+            found.programs[3].figures[0].clone()
+        };
+        let (faster, equal) = (of(0.6), of(1.0));
+        held += u32::from(faster.ratio.unwrap().holds(0.6));
+        lower += u32::from(faster.change == Some(Change::Lower));
+        made += u32::from(equal.change != Some(Change::NotSignificant));
+    }
+    // 95 and 5 are expected.
+    assert!(held >= 90, "{held} of 100");
+    assert!(lower >= 90, "{lower} of 100");
+    assert!(made <= 10, "{made} of 100");
 }

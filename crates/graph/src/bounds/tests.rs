@@ -113,7 +113,7 @@ fn chains_between_bursts_keep_one_worker_busy() {
 
 #[test]
 fn the_critical_path_goes_first() {
-    // Three jobs of 2 and a chain of 4: whoever begins with the short ones takes 6.
+    // Three jobs of 2 and a chain of 4: starting with the short ones takes 6.
     let graph = JobGraph::new(&[2, 2, 2, 1, 1, 1, 1], &[(3, 4), (4, 5), (5, 6)]).unwrap();
     let list = ListSchedule::of(&graph, workers(2));
     assert_eq!((list.start(3), list.length(), list.shortest()), (0, 6, 5));

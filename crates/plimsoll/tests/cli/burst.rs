@@ -3,9 +3,17 @@
 
 use crate::common::{Folder, LOUD, has, send, trials_in, unwrapped, wait};
 use plimsoll_load::known::{Behaviour, KnownServer};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -242,31 +250,85 @@ fn nothing_is_sent_to_a_server_that_is_not_of_the_command() {
     assert!(theirs.accept().is_err(), "it was connected to");
 }
 
-/// It takes the port between the look before the start and the end of the command.
+/// Another process takes the port while the command starts. In the second case its socket is in flight
+/// between two others, so that no process in /proc has it.
 #[test]
 fn nothing_is_sent_to_a_server_that_takes_the_port_while_the_command_starts() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap();
-    let addr = free.local_addr().unwrap();
-    drop(free);
-    let folder = Folder::new();
-    let (started, taken) = (folder.path("started"), folder.path("taken"));
-    let script = "touch started; until [ -e taken ]; do sleep 0.02; done; sleep 0.2";
-    std::thread::scope(|scope| {
-        let theirs = scope.spawn(|| {
-            wait("the command", || started.exists());
-            let theirs = TcpListener::bind(addr).unwrap();
-            std::fs::write(&taken, "").unwrap();
-            theirs
+    for (is_hidden, secret) in [(false, "-H 'X-Key: swordfish'"), (true, "")] {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addr = free.local_addr().unwrap();
+        drop(free);
+        let folder = Folder::new();
+        let (started, taken) = (folder.path("started"), folder.path("taken"));
+        let script = "touch started; until [ -e taken ]; do sleep 0.02; done; sleep 0.5";
+        std::thread::scope(|scope| {
+            let theirs = scope.spawn(|| {
+                wait("the command", || started.exists());
+                let listener = TcpListener::bind(addr).unwrap();
+                let theirs = match is_hidden {
+                    true => Theirs::InFlight(InFlight::of(listener)),
+                    false => Theirs::Held(listener),
+                };
+                std::fs::write(&taken, "").unwrap();
+                theirs
+            });
+            let ended = folder.run(format!(
+                "burst -o run.plimsoll http://{addr}/ {secret} -- sh -c '{script}'"
+            ));
+            assert_eq!(ended.code, Some(2), "{ended:?}");
+            assert!(ended.stderr.contains("ended (exit status: 0)"), "{ended:?}");
+            let listener = theirs.join().unwrap().listener();
+            listener.set_nonblocking(true).unwrap();
+            assert!(listener.accept().is_err(), "it was connected to");
         });
-        let ended = folder.run(format!(
-            "burst -o run.plimsoll http://{addr}/ -H 'X-Key: swordfish' -- sh -c '{script}'"
-        ));
-        assert_eq!(ended.code, Some(2), "{ended:?}");
-        assert!(ended.stderr.contains("ended (exit status: 0)"), "{ended:?}");
-        let theirs = theirs.join().unwrap();
-        theirs.set_nonblocking(true).unwrap();
-        assert!(theirs.accept().is_err(), "it was connected to");
-    });
+    }
+}
+
+enum Theirs {
+    Held(TcpListener),
+    InFlight(InFlight),
+}
+
+impl Theirs {
+    fn listener(self) -> TcpListener {
+        match self {
+            Theirs::Held(listener) => listener,
+            Theirs::InFlight(sent) => sent.receive(),
+        }
+    }
+}
+
+/// A listener that was sent over a socket and is not received.
+struct InFlight {
+    to: UnixStream,
+    /// Open, so that what was sent is kept.
+    _from: UnixStream,
+}
+
+impl InFlight {
+    fn of(listener: TcpListener) -> InFlight {
+        let (from, to) = UnixStream::pair().unwrap();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let fds = [listener.as_fd()];
+        assert!(control.push(SendAncillaryMessage::ScmRights(&fds)));
+        let data = [IoSlice::new(b"x")];
+        sendmsg(&from, &data, &mut control, SendFlags::empty()).unwrap();
+        InFlight { to, _from: from }
+    }
+
+    fn receive(self) -> TcpListener {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let mut byte = [0];
+        let mut data = [IoSliceMut::new(&mut byte)];
+        recvmsg(&self.to, &mut data, &mut control, RecvFlags::empty()).unwrap();
+        let fd = control.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+            _ => None,
+        });
+        TcpListener::from(fd.unwrap())
+    }
 }
 
 #[test]

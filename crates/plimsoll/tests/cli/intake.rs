@@ -88,7 +88,7 @@ fn output_that_cannot_be_written_is_a_failure() {
 }
 
 /// What a closed stream stands for is /dev/null: no file of a run takes its number, and no
-/// message gets into a record. That it was closed cannot be told later, see
+/// message gets into a record. That it was closed is not visible later, see
 /// docs/reliability.md.
 #[test]
 fn streams_that_are_closed_at_the_start_spoil_no_record() {

@@ -4,14 +4,14 @@
 //! work. It says [`Declared::idle`] when it found nothing, and [`Declared::active`] when it did.
 //! Once all jobs of a worker are idle, the worker waits by its [`Waiting`] policy, whose time before
 //! parking is the bound of idleness: [`Waiting::SpinThenPark`] has a fixed one, [`Waiting::Spin`]
-//! never sleeps. Whoever makes work visible calls [`Notifier::notify`] afterwards.
+//! never sleeps. The thread that makes work visible calls [`Notifier::notify`] afterwards.
 //!
 //! # Protocol
 //!
 //! The worker is *awake* or *asleep*, in one flag. The worker alone sets it (*announces*), when all
 //! jobs have been idle for the bound: `set; fence; poll all jobs once more (second look); park` unless one
 //! was active. Awake again, it clears the flag, resets the notification, takes all jobs for active and
-//! polls. A notifier whose work is visible does `fence; read the flag`; if set, whoever clears it
+//! polls. A notifier whose work is visible does `fence; read the flag`; if set, the thread that clears it
 //! notifies the worker, which ends its parking, or lets the next one return at once.
 //!
 //! The race is work that becomes visible between the last poll and parking. Announcing and second look are on

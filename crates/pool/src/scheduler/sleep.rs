@@ -21,7 +21,7 @@
 //! | busy to searching | the worker | count |
 //! | searching to busy | the worker | count; the last one wakes another if there is more work |
 //! | searching to sleeping (*announce*) | the worker | list and count, under the lock |
-//! | sleeping to searching | whoever takes the worker off the list: it itself (second search, time) or one who wakes it | list and count, under the lock |
+//! | sleeping to searching | the thread that takes the worker off the list: it itself (second search, time) or one who wakes it | list and count, under the lock |
 //! | timekeeper | a sleeping worker makes itself that; off the list, it is it no more | under the lock |
 //!
 //! How long a worker searches before it announces is up to its [waiting policy](crate::Waiting), and

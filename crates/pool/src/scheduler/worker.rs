@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// How many entries of the timed queue a worker takes at once, if its jobs are short.
 const MOST_TIMED: usize = 32;
 
-/// Whoever comes back to the timed queue within this time has short jobs. Longer ones are taken one
+/// A worker that comes back to the timed queue within this time has short jobs. Longer ones are taken one
 /// by one, so that they start in the order of their times.
 const SHORT_NS: u64 = 20_000;
 

@@ -23,7 +23,7 @@ const IN_VAIN: f64 = 0.03;
 /// The spin limit of [`Waiting::Adaptive`](super::Waiting::Adaptive).
 ///
 /// It is ski rental: spinning is the rent, and parking costs a *price*, once a gap. A gap costs what
-/// was spun, and the price too if it was longer than the limit. Whoever knew each gap before
+/// was spun, and the price too if it was longer than the limit. An oracle that knew each gap before
 /// (*hindsight*) would pay the lesser of gap and price. Of 11 limits from 0 to 3 prices, the one is
 /// taken that would have cost least for recent gaps, so it grows where gaps are spun through and shrinks where
 /// spinning is in vain. Of limits whose costs are the same within 3 %, that is the longest, but 0 if

@@ -175,7 +175,7 @@ pub struct WaitingFinding {
     pub burn_pct: Option<Estimate>,
     /// Wake-ups that found the workers asleep; above 100 if they slept more than once for one.
     pub parked_pct: Option<Estimate>,
-    /// CPU time and the price of each sleep, relative to what whoever knows each gap before pays
+    /// CPU time and the price of each sleep, relative to what an oracle that knows each gap before pays
     /// (the lesser of gap and price, `plan.wait.price_ns`). Null if the kernel does not count sleeps.
     pub competitive_ratio: Option<Estimate>,
     /// Whether no other policy has both a lower p99 and a lower burn at these gaps, by values.

@@ -280,7 +280,7 @@ mod tests {
         assert!(!folder.parent().unwrap().exists());
     }
 
-    /// Whoever has the server's user gets neither root's environment nor its terminal.
+    /// The server's user gets neither root's environment nor its terminal.
     fn assert_apart(cluster: &Cluster, inherited: i32) {
         let said = |script: &str| {
             let mut command = cluster.command("/bin/sh");

@@ -4,7 +4,6 @@ use super::Row;
 use super::measure::Found;
 use super::service::Service;
 use super::view::GuestView;
-use plimsoll_model::Estimate;
 use plimsoll_report::chart::{
     Axis, Chart, Datum, Facets, Height, Panel, Scale, Series, Subtitle, Tone, Unit, Width,
 };
@@ -69,19 +68,16 @@ fn panel(
     // A process has none, and all panels are as wide.
     series.push(line("guest", Tone::Nth(1), said.collect()));
     let says = idle.map(|idle| format!("; the guest says {idle:.1} % idle"));
-    let subtitle = |burn| {
-        format!(
-            "idle: {} %{}",
-            estimate(burn, 2),
-            says.as_deref().unwrap_or_default()
-        )
+    let short = idle.map(|idle| format!("; guest: {idle:.1} % idle"));
+    let subtitle = |guest: Option<String>| {
+        let burn = estimate(found.idle_burn_pct, 2);
+        format!("idle: {burn} %{}", guest.unwrap_or_default())
     };
-    let value = found.idle_burn_pct.map(|burn| Estimate::alone(burn.value));
     Panel {
         title: service.words().to_owned(),
         subtitle: Subtitle {
-            text: subtitle(found.idle_burn_pct),
-            short: subtitle(value),
+            text: subtitle(says),
+            short: subtitle(short),
             tone: Tone::Plain,
         },
         height: Height::Fixed(130.0),
