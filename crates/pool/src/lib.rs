@@ -7,8 +7,8 @@
 //! # A stream of jobs
 //!
 //! A [`Pool`] has one worker thread per CPU of a set, pinned to it. Jobs come
-//! from a *source*: an iterator of ascending start times in nanoseconds since a
-//! common epoch. A free worker claims the next start from the source; if that
+//! from a *source* ([`Starts`]): an iterator of ascending start times in nanoseconds since a
+//! common epoch, or one whose times may change until they come. A free worker claims the next start from the source; if that
 //! is in the future, the worker waits for it; then it runs the job. There is no
 //! dispatcher: workers share only the source, behind a mutex that is taken once
 //! per job.
@@ -85,6 +85,7 @@ mod pinned;
 mod polling;
 mod queue;
 mod scheduler;
+mod starts;
 mod wait;
 mod waiting;
 mod workers;
@@ -95,6 +96,7 @@ pub use scheduler::{
     Accounting, GraphScheduler, Handle, Idling, JobPanic, Outcome, Progress, RunningJob,
     SchedulerOptions, Stretch, WorkerTime,
 };
+pub use starts::Starts;
 pub use waiting::{SPIN_LIMIT, SpinLimit, WAKE_UP_PRICE, Waiting, WaitingError};
 pub use workers::{Pool, Start};
 

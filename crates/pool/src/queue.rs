@@ -1,31 +1,48 @@
 //! Claims of start times. The caller provides locking and the clock.
 
-use std::iter::Peekable;
+use crate::starts::Starts;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Claim {
+pub(crate) struct Claim<P> {
     /// Position in the source, from 0.
     pub(crate) index: u64,
-    /// Nanoseconds since the epoch.
-    pub(crate) intended_ns: u64,
+    pub(crate) start: P,
 }
 
 /// The source, and each worker's unfinished claim.
 #[derive(Debug)]
-pub(crate) struct Queue<S: Iterator<Item = u64>> {
+pub(crate) struct Queue<S: Starts> {
     /// `None` once the rest has been taken.
-    source: Option<Peekable<S>>,
+    source: Option<S>,
+    /// What the source gives next; `None` once it has ended.
+    next: Option<S::Start>,
     next_index: u64,
-    open: Vec<Option<Claim>>,
+    open: Vec<Option<Claim<S::Start>>>,
 }
 
-impl<S: Iterator<Item = u64>> Queue<S> {
-    pub(crate) fn new(source: S, workers: usize) -> Queue<S> {
+impl<S: Starts> Queue<S> {
+    pub(crate) fn new(mut source: S, workers: usize) -> Queue<S> {
         Queue {
-            source: Some(source.peekable()),
+            next: source.following(),
+            source: Some(source),
             next_index: 0,
             open: vec![None; workers],
         }
+    }
+
+    /// When a claimed start is intended, in nanoseconds since the epoch.
+    pub(crate) fn at_ns(&self, claim: &Claim<S::Start>) -> u64 {
+        self.time_of(claim.start)
+    }
+
+    fn time_of(&self, start: S::Start) -> u64 {
+        let source = self.source.as_ref();
+        source.map_or(u64::MAX, |source| source.at_ns(start))
+    }
+
+    fn advance(&mut self) -> Option<S::Start> {
+        let following = self.source.as_mut().and_then(S::following);
+        std::mem::replace(&mut self.next, following)
     }
 
     /// `worker` has finished its claim, if any.
@@ -34,30 +51,38 @@ impl<S: Iterator<Item = u64>> Queue<S> {
     }
 
     /// `worker`, which has no open claim, claims the oldest remaining start.
-    pub(crate) fn claim(&mut self, worker: usize) -> Option<Claim> {
-        let intended_ns = self.source.as_mut()?.next()?;
+    pub(crate) fn claim(&mut self, worker: usize) -> Option<Claim<S::Start>> {
+        let start = self.advance()?;
         let claim = Claim {
             index: self.next_index,
-            intended_ns,
+            start,
         };
         self.next_index += 1;
         self.open[worker] = Some(claim);
         Some(claim)
     }
 
-    pub(crate) fn oldest_open_ns(&mut self) -> Option<u64> {
-        let claimed = self.open.iter().flatten().map(|c| c.intended_ns).min();
-        claimed.or_else(|| self.source.as_mut()?.peek().copied())
+    pub(crate) fn oldest_open_ns(&self) -> Option<u64> {
+        let claimed = self.open.iter().flatten().map(|claim| self.at_ns(claim));
+        claimed
+            .min()
+            .or_else(|| self.next.map(|start| self.time_of(start)))
     }
 
     /// Takes the starts that were never run, ascending: those that workers were
     /// waiting for, then the rest of the source. The queue is empty afterwards.
     pub(crate) fn take_unstarted(&mut self) -> impl Iterator<Item = u64> + use<S> {
-        let claims = self.open.iter_mut().filter_map(Option::take);
-        let mut open: Vec<u64> = claims.map(|c| c.intended_ns).collect();
+        let claims = self.open.iter().flatten().map(|claim| self.at_ns(claim));
+        let mut open: Vec<u64> = claims.collect();
         open.sort_unstable();
-        open.into_iter()
-            .chain(self.source.take().into_iter().flatten())
+        self.open.fill(None);
+        let (mut next, mut source) = (self.next.take(), self.source.take());
+        let rest = std::iter::from_fn(move || {
+            let source = source.as_mut()?;
+            let start = std::mem::replace(&mut next, source.following())?;
+            Some(source.at_ns(start))
+        });
+        open.into_iter().chain(rest)
     }
 }
 
@@ -73,7 +98,7 @@ mod tests {
             .map(|worker| {
                 queue.finish(worker);
                 let claim = queue.claim(worker).unwrap();
-                (claim.index, claim.intended_ns)
+                (claim.index, claim.start)
             })
             .collect();
         assert_eq!(claims, [(0, 10), (1, 20), (2, 20), (3, 30)]);

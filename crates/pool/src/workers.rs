@@ -1,12 +1,13 @@
 use crate::PoolError;
 use crate::pinned::start_pinned;
-use crate::queue::Queue;
+use crate::queue::{Claim, Queue};
+use crate::starts::Starts;
 use crate::wait::{Clock, Gate};
 use crate::waiting::{Waiter, Waiting};
 use plimsoll_model::CpuSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A job that starts now. Times are nanoseconds since the epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,12 +36,12 @@ impl Start {
 }
 
 #[derive(Debug)]
-struct Shared<S: Iterator<Item = u64>> {
+struct Shared<S: Starts> {
     gate: Gate,
     queue: Mutex<Queue<S>>,
 }
 
-impl<S: Iterator<Item = u64>> Shared<S> {
+impl<S: Starts> Shared<S> {
     fn queue(&self) -> MutexGuard<'_, Queue<S>> {
         // A source that panics leaves the queue as it was before the claim.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
@@ -50,15 +51,18 @@ impl<S: Iterator<Item = u64>> Shared<S> {
 /// Workers that run jobs at their start times until the source ends or the pool
 /// is stopped. Dropping it stops it and waits for running jobs.
 #[derive(Debug)]
-pub struct Pool<S: Iterator<Item = u64>> {
+pub struct Pool<S: Starts> {
     shared: Arc<Shared<S>>,
     threads: Vec<JoinHandle<()>>,
     thread_ids: Vec<u32>,
 }
 
-impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
-    /// Starts one worker per CPU. `source` yields the intended starts in
-    /// nanoseconds since `began`, ascending; `job` is called once for each, on
+impl<S: Starts + Send + 'static> Pool<S>
+where
+    S::Start: Send,
+{
+    /// Starts one worker per CPU. `source` yields the intended starts, with
+    /// times since `began`; `job` is called once for each, on
     /// the worker's thread.
     ///
     /// # Errors
@@ -86,6 +90,7 @@ impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
         if cpus.is_empty() {
             return Err(PoolError::NoCpu);
         }
+        let look_again = source.notice().map(|notice| notice / 2);
         let mut pool = Pool {
             shared: Arc::new(Shared {
                 gate: Gate::default(),
@@ -101,6 +106,7 @@ impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
             let mut worker = Worker {
                 index,
                 waiter: Waiter::new(waiting),
+                look_again,
                 clock,
                 shared: Arc::clone(&shared),
             };
@@ -113,7 +119,7 @@ impl<S: Iterator<Item = u64> + Send + 'static> Pool<S> {
     }
 }
 
-impl<S: Iterator<Item = u64>> Pool<S> {
+impl<S: Starts> Pool<S> {
     /// The kernel's thread IDs of the workers, in the order of the CPUs.
     pub fn thread_ids(&self) -> &[u32] {
         &self.thread_ids
@@ -143,7 +149,7 @@ impl<S: Iterator<Item = u64>> Pool<S> {
     }
 }
 
-impl<S: Iterator<Item = u64>> Drop for Pool<S> {
+impl<S: Starts> Drop for Pool<S> {
     fn drop(&mut self) {
         for thread in self.end() {
             // The panic hook has reported a panic; a drop cannot return it.
@@ -152,14 +158,16 @@ impl<S: Iterator<Item = u64>> Drop for Pool<S> {
     }
 }
 
-struct Worker<S: Iterator<Item = u64>> {
+struct Worker<S: Starts> {
     index: usize,
     clock: Clock,
     waiter: Waiter,
+    /// After which time to look again at a time that may change.
+    look_again: Option<Duration>,
     shared: Arc<Shared<S>>,
 }
 
-impl<S: Iterator<Item = u64>> Worker<S> {
+impl<S: Starts> Worker<S> {
     fn run(&mut self, job: &impl Fn(&Start)) {
         if self.shared.gate.wait_open() {
             while let Some(start) = self.next_start() {
@@ -172,23 +180,48 @@ impl<S: Iterator<Item = u64>> Worker<S> {
     /// `None` if the source has ended or the pool was stopped; a start that was
     /// waited for then stays open.
     fn next_start(&mut self) -> Option<Start> {
-        let claim = {
+        let (claim, mut intended_ns) = {
             let mut queue = self.shared.queue();
             queue.finish(self.index);
             if self.shared.gate.is_stopped() {
                 return None;
             }
-            queue.claim(self.index)?
+            let claim = queue.claim(self.index)?;
+            (claim, queue.at_ns(&claim))
         };
-        let waited = self.clock.now_ns() < claim.intended_ns;
-        let gate = &self.shared.gate;
-        let started_ns = gate.wait_until(&self.clock, claim.intended_ns, &mut self.waiter)?;
+        let now = self.clock.now_ns();
+        let waited = now < intended_ns;
+        let started_ns = match self.look_again {
+            None => self.wait_until(intended_ns)?,
+            Some(after) => self.wait_for(&claim, &mut intended_ns, after)?,
+        };
         Some(Start {
             worker: self.index,
             index: claim.index,
-            intended_ns: claim.intended_ns,
+            intended_ns,
             started_ns,
             waited,
         })
+    }
+
+    /// Waits for a start whose time may change, and looks at the time again `after` so long.
+    fn wait_for(
+        &mut self,
+        claim: &Claim<S::Start>,
+        intended_ns: &mut u64,
+        after: Duration,
+    ) -> Option<u64> {
+        let after_ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+        let mut now = self.clock.now_ns();
+        while now < *intended_ns {
+            now = self.wait_until((*intended_ns).min(now.saturating_add(after_ns)))?;
+            *intended_ns = self.shared.queue().at_ns(claim);
+        }
+        Some(now)
+    }
+
+    fn wait_until(&mut self, at_ns: u64) -> Option<u64> {
+        let gate = &self.shared.gate;
+        gate.wait_until(&self.clock, at_ns, &mut self.waiter)
     }
 }

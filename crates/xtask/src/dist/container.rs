@@ -12,7 +12,7 @@ const SCRIPT: &str = r#"mount -t proc proc "$0/proc" && cd "$0" && exec chroot .
 /// What must work there, and a word that shows it.
 const RUNS: [(&[&str], &str); 5] = [
     (&["--help"], "Usage: plimsoll"),
-    (&["doctor"], "doctor"),
+    (&["doctor"], "pressure stall information"),
     (
         &[
             "sweep",
