@@ -237,8 +237,8 @@ fn second(tick: Tick, at: Duration, length: Duration) -> Second {
         completed: tick.completed,
         errors: tick.errors,
         in_flight: tick.in_flight,
-        p50: tick.p50,
-        p99: tick.p99,
+        p50: tick.latency.quantile(0.5),
+        p99: tick.latency.quantile(0.99),
         cpu: None,
         steal: None,
     }

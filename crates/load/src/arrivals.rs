@@ -19,29 +19,53 @@ use std::time::Duration;
 /// phases, the last of which ends it.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    arrivals: Arrivals,
+    gaps: Gaps,
     mean_gap_ns: f64,
     shape: Shape,
     /// The part of a load in phases that is offered.
     share: f64,
-    /// The next start, in mean gaps from the beginning.
-    gaps: f64,
+}
+
+/// Starts in mean gaps from the beginning, ascending and endless: at a constant rate of one.
+#[derive(Debug, Clone)]
+pub(crate) struct Gaps {
+    arrivals: Arrivals,
+    /// The next start.
+    next: f64,
     rng: Xoshiro256PlusPlus,
+}
+
+impl Gaps {
+    pub(crate) fn new(arrivals: Arrivals, seed: u64) -> Gaps {
+        let mut gaps = Gaps {
+            arrivals,
+            next: 0.0,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+        };
+        gaps.step();
+        gaps
+    }
+
+    /// The next start, which is followed by another.
+    pub(crate) fn step(&mut self) -> f64 {
+        let next = self.next;
+        self.next += match self.arrivals {
+            Arrivals::Constant => 1.0,
+            Arrivals::Poisson => -(1.0 - uniform(&mut self.rng)).ln(),
+        };
+        next
+    }
 }
 
 impl Schedule {
     /// A schedule at `rate`; at rate zero nothing ever starts.
     pub fn new(arrivals: Arrivals, rate: Rate, seed: u64) -> Schedule {
-        let mut schedule = Schedule {
-            arrivals,
+        Schedule {
+            gaps: Gaps::new(arrivals, seed),
             mean_gap_ns: 1e9 / rate.get(),
             shape: Shape::Constant,
             share: 1.0,
-            gaps: 0.0,
-            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
-        };
-        schedule.step();
-        schedule
+        }
     }
 
     /// The part of `offer` for thread `index` of `threads`.
@@ -64,7 +88,7 @@ impl Schedule {
             shape => shape.clone(),
         };
         if offer.arrivals == Arrivals::Constant {
-            schedule.gaps = (index + 1) as f64 / threads as f64;
+            schedule.gaps.next = (index + 1) as f64 / threads as f64;
         }
         schedule
     }
@@ -72,22 +96,15 @@ impl Schedule {
     /// The next intended start, without advancing.
     pub fn peek(&self) -> u64 {
         let at_ns = match &self.shape {
-            Shape::Constant => self.gaps * self.mean_gap_ns,
-            Shape::Steps(steps) => when_expected(steps, self.mean_gap_ns, self.gaps),
+            Shape::Constant => self.gaps.next * self.mean_gap_ns,
+            Shape::Steps(steps) => when_expected(steps, self.mean_gap_ns, self.gaps.next),
             Shape::Phases(phases) => {
-                let when = phases.when_expected(self.gaps, self.share);
+                let when = phases.when_expected(self.gaps.next, self.share);
                 return when.map_or(u64::MAX, ns);
             }
         };
         // `as` saturates: beyond 584 years nothing starts.
         at_ns as u64
-    }
-
-    fn step(&mut self) {
-        self.gaps += match self.arrivals {
-            Arrivals::Constant => 1.0,
-            Arrivals::Poisson => -(1.0 - uniform(&mut self.rng)).ln(),
-        };
     }
 }
 
@@ -96,7 +113,7 @@ impl Iterator for Schedule {
 
     fn next(&mut self) -> Option<u64> {
         let start = self.peek();
-        self.step();
+        self.gaps.step();
         Some(start)
     }
 }

@@ -27,6 +27,7 @@ mod drive;
 pub mod hash;
 pub mod http;
 pub mod known;
+mod live;
 pub mod open_files;
 pub mod tally;
 pub mod wakeups;
@@ -34,6 +35,7 @@ pub mod wakeups;
 use std::time::Duration;
 
 pub use drive::{Load, LoadError, Offer, Running, Shape, Threads};
+pub use live::LiveRate;
 pub use tally::{Tick, WindowTimes};
 
 /// Nanoseconds; durations above 584 years saturate.

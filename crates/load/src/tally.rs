@@ -27,17 +27,15 @@ pub struct WindowTimes {
 }
 
 /// Events between two calls of [`tick`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tick {
     pub sent: u64,
     /// Good answers.
     pub completed: u64,
     pub errors: u64,
     pub in_flight: u64,
-    /// Median latency of the good answers.
-    pub p50: Option<Duration>,
-    /// 99th percentile latency of the good answers.
-    pub p99: Option<Duration>,
+    /// Latency of the good answers.
+    pub latency: Histogram,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,8 +153,6 @@ struct Counts {
     open_in_window: u64,
     /// Since the last tick, besides `in_flight`.
     tick: Tick,
-    /// Of the good answers since the last tick.
-    latency: Histogram,
 }
 
 impl Counts {
@@ -230,7 +226,7 @@ impl Tally {
         let arrived_in_window = self.session.counts(now_ns);
         let (mut counts, in_window) = self.end(intended_ns);
         counts.tick.completed += 1;
-        counts.latency.record_ns(latency_ns);
+        counts.tick.latency.record_ns(latency_ns);
         counts.work.completed += u64::from(arrived_in_window);
         self.record(&mut counts, in_window, intended_ns, latency_ns);
         counts.answered(intended_ns, &self.session.shape, now_ns);
@@ -364,7 +360,6 @@ fn count_failure(errors: &mut Errors, failure: Failure) {
 /// Sums and resets the events since the last call, over all threads.
 pub fn tick(tallies: &[Tally]) -> Tick {
     let mut tick = Tick::default();
-    let mut latency = Histogram::new();
     let mut spare = Histogram::new();
     for tally in tallies {
         let mut counts = tally.lock();
@@ -372,17 +367,15 @@ pub fn tick(tallies: &[Tally]) -> Tick {
         tick.sent += std::mem::take(&mut counts.tick.sent);
         tick.completed += std::mem::take(&mut counts.tick.completed);
         tick.errors += std::mem::take(&mut counts.tick.errors);
-        if counts.latency.count() > 0 {
+        if counts.tick.latency.count() > 0 {
             // Merging takes tens of microseconds, so only the swap is done
             // under the lock.
             spare.clear();
-            std::mem::swap(&mut counts.latency, &mut spare);
+            std::mem::swap(&mut counts.tick.latency, &mut spare);
             drop(counts);
-            latency.merge(&spare);
+            tick.latency.merge(&spare);
         }
     }
-    tick.p50 = latency.quantile(0.5);
-    tick.p99 = latency.quantile(0.99);
     tick
 }
 

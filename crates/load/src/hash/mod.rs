@@ -25,12 +25,13 @@ mod running;
 pub use calibrate::{DEVIATION_SHARE, calibrate};
 
 use crate::arrivals::Schedule;
+use crate::live::LiveStarts;
 use crate::tally::{Session, Tally};
-use crate::{Load, LoadError, Offer, Running};
+use crate::{LiveRate, Load, LoadError, Offer, Running};
 use blocks::{Blocks, Data};
 use plimsoll_model::{CpuSet, HashService};
-use plimsoll_pool::{Pool, PoolError, Start, Waiting};
-use running::HashRunning;
+use plimsoll_pool::{Pool, PoolError, Start, Starts, Waiting};
+use running::{Arrived, HashRunning};
 use std::sync::Arc;
 
 #[cfg(doc)]
@@ -79,14 +80,38 @@ impl HashLoad {
 
 impl Load for HashLoad {
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
+        let schedule = Schedule::offered(offer, 0, 1);
+        Ok(Box::new(self.start_at(schedule, offer)?))
+    }
+}
+
+impl HashLoad {
+    /// Starts the service under a rate that may change while it runs; that of the offer, its shape and
+    /// its connections count for nothing.
+    ///
+    /// # Errors
+    /// As for [`Load::start`].
+    pub fn start_live(
+        &self,
+        rate: &Arc<LiveRate>,
+        offer: &Offer,
+    ) -> Result<Box<dyn Running>, LoadError> {
+        let starts = LiveStarts::new(rate, offer.arrivals, offer.seed);
+        Ok(Box::new(self.start_at(starts, offer)?))
+    }
+
+    fn start_at<S>(&self, starts: S, offer: &Offer) -> Result<HashRunning<S>, LoadError>
+    where
+        S: Starts + Clone + Send + 'static,
+        S::Start: Send,
+    {
         let blocks = Blocks::new(&self.service, offer.seed)?;
         let data = self.data.clone();
         let session = Arc::new(Session::new(offer.shape.clone()));
         let tallies: Vec<Tally> = (0..self.cpus.len())
             .map(|_| Tally::new(Arc::clone(&session)))
             .collect();
-        let schedule = Schedule::offered(offer, 0, 1);
-        let arrived = schedule.clone();
+        let arrived = Arrived::of(starts.clone());
         let of_workers = tallies.clone();
         let serve = move |start: &Start| {
             let tally = &of_workers[start.worker];
@@ -97,16 +122,15 @@ impl Load for HashLoad {
             tally.done(start.intended_ns, tally.session().now_ns());
         };
         let began = session.began();
-        let pool = Pool::start_waiting(&self.cpus, (began, self.waiting), schedule, serve)?;
-        Ok(Box::new(HashRunning {
+        let pool = Pool::start_waiting(&self.cpus, (began, self.waiting), starts, serve)?;
+        Ok(HashRunning {
             session,
             tallies,
             pool,
             arrived,
-            arrivals: 0,
             begun: 0,
             drain: offer.drain,
-        }))
+        })
     }
 }
 

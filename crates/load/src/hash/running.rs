@@ -1,10 +1,9 @@
 //! A running hash service.
 
-use crate::arrivals::Schedule;
 use crate::tally::{self, Session, Tally};
 use crate::{LoadError, Running, Threads, Tick};
 use plimsoll_model::Work;
-use plimsoll_pool::Pool;
+use plimsoll_pool::{Pool, Starts};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,28 +11,48 @@ use std::time::Duration;
 /// with a drain, long compared with the cost of a poll.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-pub(super) struct HashRunning {
+pub(super) struct HashRunning<S: Starts> {
     pub(super) session: Arc<Session>,
     pub(super) tallies: Vec<Tally>,
-    pub(super) pool: Pool<Schedule>,
-    /// A clone of the schedule that follows the clock instead of the workers;
-    /// its lead over them is the queue length.
-    pub(super) arrived: Schedule,
-    pub(super) arrivals: u64,
+    pub(super) pool: Pool<S>,
+    pub(super) arrived: Arrived<S>,
     pub(super) begun: u64,
     pub(super) drain: Duration,
 }
 
-impl HashRunning {
-    fn count_arrivals(&mut self) -> u64 {
-        let now = self.session.now_ns();
-        while self.arrived.peek() <= now {
-            self.arrived.next();
-            self.arrivals += 1;
+/// A clone of the source that follows the clock instead of the workers; its lead over them is the
+/// queue length.
+pub(super) struct Arrived<S: Starts> {
+    source: S,
+    next: Option<S::Start>,
+    count: u64,
+}
+
+impl<S: Starts> Arrived<S> {
+    pub(super) fn of(mut source: S) -> Arrived<S> {
+        Arrived {
+            next: source.following(),
+            source,
+            count: 0,
         }
-        self.arrivals
     }
 
+    fn count_until(&mut self, now_ns: u64) -> u64 {
+        while self
+            .next
+            .is_some_and(|next| self.source.at_ns(next) <= now_ns)
+        {
+            self.next = self.source.following();
+            self.count += 1;
+        }
+        self.count
+    }
+}
+
+impl<S: Starts + Send + 'static> HashRunning<S>
+where
+    S::Start: Send,
+{
     /// Whether a request of the window has not arrived or not ended yet.
     fn is_window_open(&self) -> bool {
         let closes = self.session.closes_ns();
@@ -42,7 +61,10 @@ impl HashRunning {
     }
 }
 
-impl Running for HashRunning {
+impl<S: Starts + Send + 'static> Running for HashRunning<S>
+where
+    S::Start: Send,
+{
     fn threads(&self) -> Threads {
         Threads {
             generator: Vec::new(),
@@ -51,7 +73,7 @@ impl Running for HashRunning {
     }
 
     fn tick(&mut self) -> Tick {
-        let arrivals = self.count_arrivals();
+        let arrivals = self.arrived.count_until(self.session.now_ns());
         let mut tick = tally::tick(&self.tallies);
         self.begun += tick.sent;
         // A request may have arrived and started since arrivals were counted.
