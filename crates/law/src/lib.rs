@@ -53,6 +53,7 @@ mod reason;
 mod replay;
 mod resctl;
 mod sample;
+mod settle;
 #[cfg(test)]
 mod testing;
 mod view;
@@ -70,3 +71,6 @@ pub use reason::{Missing, Reason};
 pub use replay::Difference;
 pub use resctl::{ResctlDemo, ResctlState};
 pub use sample::{Guard, Reading, Sample};
+pub use settle::{
+    LatencyGoal, LatencyGoalError, Settle, SettleDecision, SettlePhase, SettleReason, SettleSample,
+};

@@ -78,6 +78,13 @@ impl LiveRate {
         piece.map_or(Rate::ZERO, |piece| piece.rate)
     }
 
+    /// Requests that are expected by a time in nanoseconds since the load began.
+    pub fn expected_by(&self, ns: u64) -> f64 {
+        let pieces = self.lock();
+        let piece = last_where(&pieces, |piece| piece.from_ns <= ns);
+        piece.map_or(0.0, |piece| piece.expected_by(ns))
+    }
+
     /// When `count` requests are expected; `u64::MAX` if the last rate is zero and they are not.
     fn when_expected(&self, count: f64) -> u64 {
         let pieces = self.lock();

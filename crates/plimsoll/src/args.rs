@@ -10,6 +10,7 @@ use crate::plan::PlanArgs;
 use crate::replay::ReplayArgs;
 use crate::report::ReportArgs;
 use crate::selftest::SelftestArgs;
+use crate::service::ServiceArgs;
 use crate::shell::{CompletionsArgs, ManArgs};
 use crate::side::SideArgs;
 use clap::{Args, Parser, Subcommand};
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     Side(Box<SideArgs>),
     /// Keep those CPUs awake that latency-sensitive tasks run on.
     Gate(Box<GateArgs>),
+    /// Run the hash service under a load that you change while it runs.
+    Service(ServiceArgs),
     /// Replay a decision log of `side` or `gate` and verify each decision.
     Replay(ReplayArgs),
     /// Measure services of known capacity here, and report the error.

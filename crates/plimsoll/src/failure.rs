@@ -3,6 +3,7 @@
 use crate::note::note;
 use plimsoll_engine::RunError;
 use plimsoll_host::HostError;
+use plimsoll_lab::LabError;
 use plimsoll_load::LoadError;
 use plimsoll_record::RecordError;
 use plimsoll_side::SideError;
@@ -96,6 +97,15 @@ impl Failure {
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Failure {
         Failure::of(matches!(error, LoadError::Mistake(_)), &error)
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Failure {
+        match error {
+            LabError::Load(error) => error.into(),
+            other => Failure::Run(other.to_string()),
+        }
     }
 }
 

@@ -25,6 +25,7 @@ mod registry;
 mod replay;
 mod report;
 mod selftest;
+mod service;
 mod session;
 mod shell;
 mod shim;
@@ -89,6 +90,7 @@ fn run(matches: &ArgMatches) -> Result<(), Failure> {
             side::run(&args)
         }
         Command::Gate(args) => gate::run(&args),
+        Command::Service(args) => service::run(&args, &output),
         Command::Replay(args) => replay::run(&args, &output),
         Command::Selftest(args) => {
             open_files::raise()?;

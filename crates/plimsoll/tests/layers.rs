@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 /// The crates from the top, as ARCHITECTURE.md lists them, and the crates that
 /// each may depend on.
-const LAYERS: [(&str, &str); 16] = [
+const LAYERS: [(&str, &str); 17] = [
     (
         "plimsoll",
-        "experiments report engine study side law record load control host model",
+        "experiments report engine study side lab law record load control host model",
     ),
     (
         "experiments",
@@ -24,6 +24,7 @@ const LAYERS: [(&str, &str); 16] = [
     ("engine", "study load control host model"),
     ("study", "model"),
     ("side", "law load control host model"),
+    ("lab", "law record load host model"),
     ("law", "model"),
     ("record", "model"),
     ("load", "control pool model"),

@@ -31,6 +31,7 @@ mod record;
 mod run;
 mod schema;
 mod slots;
+pub mod state_file;
 mod trust;
 mod untrusted;
 mod write;

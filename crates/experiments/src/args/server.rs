@@ -7,7 +7,7 @@ use plimsoll_engine::{RunError, Site};
 use plimsoll_host::{Root, online_cpus};
 use plimsoll_load::hash;
 use plimsoll_model::{
-    Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HttpService, InterruptTime, RunPlan, ServiceAt,
+    Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HashService, HttpService, InterruptTime, RunPlan, ServiceAt,
     Workload,
 };
 use std::fs::File;
@@ -161,7 +161,7 @@ fn read(flag: &str, path: &str, most: Bytes) -> Result<Vec<u8>, RunError> {
 
 /// How requests arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ArrivalChoice {
+pub enum ArrivalChoice {
     /// Independent users: exponential gaps.
     Poisson,
     /// Equal gaps.
@@ -246,6 +246,16 @@ impl LoadArgs {
             seed: self.run.seed(),
             ..RunPlan::blank()
         }
+    }
+}
+
+/// The hash service before it is calibrated: its blocks have no size.
+pub fn hash_service() -> HashService {
+    HashService {
+        mean_block: Bytes(0),
+        deviation_share: hash::DEVIATION_SHARE,
+        request_cpu: HASH_REQUEST,
+        waiting: None,
     }
 }
 

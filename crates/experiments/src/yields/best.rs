@@ -4,19 +4,14 @@
 
 use plimsoll_host::Root;
 use plimsoll_model::{Arm, Budget, BudgetVerdict, Provenance, YieldFindings, utc_date};
-use plimsoll_record::{Existing, check_folder, check_input, write_private};
+use plimsoll_record::state_file;
 use plimsoll_side::{Advice, CpuMechanism};
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
-use std::io::{Error, ErrorKind, Read};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 const VERSION: u32 = 1;
-/// Maximum size of the file.
-const MOST_BYTES: u64 = 64 * 1024;
 
 /// The content of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,18 +32,9 @@ struct Best {
     change_pct: f64,
 }
 
-/// The path: `plimsoll/best.json` in `$XDG_STATE_HOME`, or in `.local/state` in the
-/// home directory (XDG Base Directory Specification 0.8, which ignores relative
-/// paths); `None` if neither is set.
+/// The file; `None` if there is no state directory.
 pub fn usual_file() -> Option<PathBuf> {
-    file_in(std::env::var_os("XDG_STATE_HOME"), std::env::var_os("HOME"))
-}
-
-fn file_in(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let absolute = |dir: OsString| Some(PathBuf::from(dir)).filter(|dir| dir.is_absolute());
-    let of_home = || Some(home.and_then(absolute)?.join(".local/state"));
-    let dir = state.and_then(absolute).or_else(of_home)?;
-    Some(dir.join("plimsoll/best.json"))
+    state_file::usual("best.json")
 }
 
 /// Stores the recommendation of a complete run if it is within the budget: what is
@@ -64,7 +50,7 @@ pub(super) fn keep(
         return not_kept(findings);
     };
     let shown = file.display();
-    Some(match write(&best, &file) {
+    Some(match state_file::write(&best, &file) {
         Ok(()) => format!("note: plimsoll side --mechanism auto uses this from now on ({shown})"),
         Err(why) => format!("note: plimsoll side will not know of it: {shown}: {why}"),
     })
@@ -98,37 +84,10 @@ pub fn advice(file: &Path, root: &Root) -> Result<Advice, String> {
     }
 }
 
-fn write(best: &Best, file: &Path) -> Result<(), String> {
-    let json = serde_json::to_string_pretty(best).map_err(|e| e.to_string())? + "\n";
-    let written = || {
-        if let Some(dir) = file.parent() {
-            // Mode required by the XDG Base Directory Specification.
-            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-            check_folder(dir).map_err(|_| Error::other("others can write to that folder"))?;
-        }
-        write_private(file, json.as_bytes(), Existing::Replace)
-    };
-    written().map_err(|e| e.to_string())
-}
-
 fn read(file: &Path) -> Result<Option<Best>, String> {
-    // Opening a pipe would block.
-    match fs::metadata(file) {
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(e.to_string()),
-        Ok(there) if !there.is_file() => return Err("it is not a file".to_owned()),
-        Ok(_) => check_input(file).map_err(|_| "others can write to it".to_owned())?,
-    }
-    let mut text = String::new();
-    let opened = fs::File::open(file).map_err(|e| e.to_string())?;
-    let mut some = opened.take(MOST_BYTES);
-    some.read_to_string(&mut text).map_err(|e| e.to_string())?;
-    // A serde error may quote the file, whose text must not reach a terminal.
-    let best: Best =
-        serde_json::from_str(&text).map_err(|e| format!("line {} is wrong", e.line()))?;
-    match best.is_sound() {
-        true => Ok(Some(best)),
-        false => Err("it says what no run finds".to_owned()),
+    match state_file::read::<Best>(file)? {
+        Some(best) if !best.is_sound() => Err("it says what no run finds".to_owned()),
+        best => Ok(best),
     }
 }
 

@@ -52,32 +52,52 @@ impl Http {
 
     pub(super) fn value(&mut self) -> Value {
         let running = self.running.as_mut().map_err(|why| why.clone())?;
-        self.recent.add(Instant::now(), running.tick());
-        self.recent.slowest(self.percentile)
+        let answers = Answers::of(&running.tick(), self.percentile);
+        self.recent.add(Instant::now(), answers);
+        self.recent.slowest()
+    }
+}
+
+/// What a guard keeps of a tick.
+struct Answers {
+    completed: u64,
+    errors: u64,
+    /// The percentile that is guarded.
+    latency: Option<Duration>,
+}
+
+impl Answers {
+    fn of(tick: &Tick, percentile: Percentile) -> Answers {
+        let quantile = match percentile {
+            Percentile::P50 => 0.5,
+            Percentile::P99 => 0.99,
+        };
+        Answers {
+            completed: tick.completed,
+            errors: tick.errors,
+            latency: tick.latency.quantile(quantile),
+        }
     }
 }
 
 #[derive(Default)]
-struct Recent(VecDeque<(Instant, Tick)>);
+struct Recent(VecDeque<(Instant, Answers)>);
 
 impl Recent {
-    fn add(&mut self, now: Instant, tick: Tick) {
-        self.0.push_back((now, tick));
+    fn add(&mut self, now: Instant, answers: Answers) {
+        self.0.push_back((now, answers));
         self.0.retain(|(at, _)| now.duration_since(*at) <= KEPT);
     }
 
     /// The maximum over the ticks, in milliseconds: percentiles are not averaged.
-    fn slowest(&self, percentile: Percentile) -> Value {
-        let sum = |of: fn(&Tick) -> u64| -> u64 { self.0.iter().map(|(_, t)| of(t)).sum() };
+    fn slowest(&self) -> Value {
+        let sum = |of: fn(&Answers) -> u64| -> u64 { self.0.iter().map(|(_, t)| of(t)).sum() };
         let (completed, errors) = (sum(|t| t.completed), sum(|t| t.errors));
         if errors > 0 {
             let requests = errors + completed;
             return Err(format!("{errors} of {requests} requests failed"));
         }
-        let slowest = self.0.iter().filter_map(|(_, tick)| match percentile {
-            Percentile::P50 => tick.p50,
-            Percentile::P99 => tick.p99,
-        });
+        let slowest = self.0.iter().filter_map(|(_, answers)| answers.latency);
         let slowest = slowest.max().ok_or("no answer has come lately")?;
         Ok(slowest.as_secs_f64() * 1e3)
     }
@@ -87,12 +107,11 @@ impl Recent {
 mod tests {
     use super::*;
 
-    fn tick(completed: u64, errors: u64, p99_ms: Option<u64>) -> Tick {
-        Tick {
+    fn answers(completed: u64, errors: u64, ms: Option<u64>) -> Answers {
+        Answers {
             completed,
             errors,
-            p99: p99_ms.map(Duration::from_millis),
-            ..Tick::default()
+            latency: ms.map(Duration::from_millis),
         }
     }
 
@@ -100,22 +119,22 @@ mod tests {
     fn only_recent_latency_is_used() {
         let (mut recent, start) = (Recent::default(), Instant::now());
         let at = |s| start + Duration::from_secs(s);
-        assert!(recent.slowest(Percentile::P99).is_err());
-        recent.add(at(0), tick(3, 0, Some(50)));
-        recent.add(at(1), tick(3, 0, Some(20)));
-        recent.add(at(2), tick(0, 0, None));
-        assert_eq!(recent.slowest(Percentile::P99), Ok(50.0));
-        recent.add(at(3), tick(1, 0, Some(4)));
-        assert_eq!(recent.slowest(Percentile::P99), Ok(20.0));
-        recent.add(at(9), tick(0, 0, None));
-        assert!(recent.slowest(Percentile::P99).is_err(), "nobody answers");
+        assert!(recent.slowest().is_err());
+        recent.add(at(0), answers(3, 0, Some(50)));
+        recent.add(at(1), answers(3, 0, Some(20)));
+        recent.add(at(2), answers(0, 0, None));
+        assert_eq!(recent.slowest(), Ok(50.0));
+        recent.add(at(3), answers(1, 0, Some(4)));
+        assert_eq!(recent.slowest(), Ok(20.0));
+        recent.add(at(9), answers(0, 0, None));
+        assert!(recent.slowest().is_err(), "nobody answers");
     }
 
     #[test]
     fn failed_requests_make_latency_unknown() {
         let mut recent = Recent::default();
-        recent.add(Instant::now(), tick(9, 1, Some(1)));
-        let why = recent.slowest(Percentile::P99).unwrap_err();
+        recent.add(Instant::now(), answers(9, 1, Some(1)));
+        let why = recent.slowest().unwrap_err();
         assert_eq!(why, "1 of 10 requests failed");
     }
 

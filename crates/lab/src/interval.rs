@@ -1,0 +1,70 @@
+//! What happened between two steps, and since the start.
+
+use plimsoll_model::{CpuTime, Histogram, Rate, Share};
+use std::time::Duration;
+
+/// What happened between two steps of a service.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interval {
+    /// Since the start, at the end of the interval.
+    pub at: Duration,
+    pub length: Duration,
+    /// The rate that was asked for, on average over the interval.
+    pub asked: Rate,
+    /// Requests that arrived.
+    pub arrived: u64,
+    /// Requests that were served, whenever they arrived.
+    pub completed: u64,
+    pub failed: u64,
+    /// Requests that have arrived and are not served, at the end.
+    pub in_flight: u64,
+    /// From the intended start to the end of the hash.
+    pub latency: Histogram,
+    /// CPU time of the service's threads.
+    pub service_cpu: Option<CpuTime>,
+    /// The share of the service's CPUs that is not idle, whoever uses it.
+    pub cpu: Option<Share>,
+}
+
+impl Interval {
+    /// Served per second.
+    pub fn achieved(&self) -> Rate {
+        Rate::of(self.completed, self.length)
+    }
+
+    /// CPU time per request served.
+    pub fn cpu_per_request(&self) -> Option<Duration> {
+        let served = u32::try_from(self.completed).ok().filter(|n| *n > 0)?;
+        Some(self.service_cpu?.0 / served)
+    }
+}
+
+/// Sums since the start. Histograms are merged, never averaged.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Totals {
+    pub length: Duration,
+    /// Requests that were to arrive, on average of the arrival process.
+    pub asked: f64,
+    pub arrived: u64,
+    pub completed: u64,
+    pub failed: u64,
+    pub latency: Histogram,
+    pub service_cpu: CpuTime,
+}
+
+impl Totals {
+    pub fn add(&mut self, interval: &Interval) {
+        self.length += interval.length;
+        self.asked += interval.asked.get() * interval.length.as_secs_f64();
+        self.arrived += interval.arrived;
+        self.completed += interval.completed;
+        self.failed += interval.failed;
+        self.latency.merge(&interval.latency);
+        self.service_cpu = self.service_cpu + interval.service_cpu.unwrap_or_default();
+    }
+
+    /// How far what was served is from what was asked for, as a share of it: 0.01 is 1 % more.
+    pub fn deviation(&self) -> Option<f64> {
+        (self.asked > 0.0).then(|| self.completed as f64 / self.asked - 1.0)
+    }
+}

@@ -1,0 +1,184 @@
+//! A running service and its target.
+
+use crate::LabError;
+use crate::interval::Interval;
+use crate::rating::{Rating, offer};
+use crate::target::Target;
+use plimsoll_host::{CpuMeter, CpuTimes, Root, ServiceSource};
+use plimsoll_law::{Settle, SettleDecision, SettleSample};
+use plimsoll_load::hash::HashLoad;
+use plimsoll_load::{LiveRate, Running};
+use plimsoll_model::{Arrivals, CpuTime, Rate, Share};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The hash service under a target. Dropping it stops it.
+pub struct Service {
+    rating: Rating,
+    running: Box<dyn Running>,
+    rate: Arc<LiveRate>,
+    target: Target,
+    settle: Option<Settle>,
+    decision: Option<SettleDecision>,
+    sensors: LabSensors,
+    /// When the last step was, in nanoseconds since the start.
+    stepped_ns: u64,
+    in_flight: u64,
+}
+
+/// What is read of the machine at each step.
+struct LabSensors {
+    root: Root,
+    meter: Option<CpuMeter>,
+    service_cpu: Option<CpuTime>,
+    machine: Option<CpuTimes>,
+}
+
+impl Service {
+    /// Starts the service that was rated, on the CPUs of its rating.
+    ///
+    /// # Errors
+    /// A thread cannot be started, or /proc cannot be read.
+    pub fn start(
+        root: &Root,
+        rating: Rating,
+        target: Target,
+        arrivals: Arrivals,
+        seed: u64,
+    ) -> Result<Service, LabError> {
+        let load = HashLoad::new(&rating.service, &rating.cpus)?;
+        let settle = settle_at(target, rating.rated);
+        let rate = Arc::new(LiveRate::new(rate_at(target, &rating, settle.as_ref())));
+        let running = load.start_live(&rate, &offer(arrivals, seed))?;
+        let threads = running.threads().service;
+        let meter = CpuMeter::open(root, &ServiceSource::Threads(threads))?;
+        let mut service = Service {
+            stepped_ns: running.session().now_ns(),
+            sensors: LabSensors {
+                root: root.clone(),
+                meter,
+                service_cpu: None,
+                machine: None,
+            },
+            rating,
+            running,
+            rate,
+            target,
+            settle,
+            decision: None,
+            in_flight: 0,
+        };
+        service.sensors.read(&service.rating)?;
+        Ok(service)
+    }
+
+    pub fn rating(&self) -> &Rating {
+        &self.rating
+    }
+
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// What the law of a latency goal decided last; `None` under a fixed load.
+    pub fn decision(&self) -> Option<SettleDecision> {
+        self.decision
+    }
+
+    /// Changes the target. Returns after which time the change takes effect.
+    pub fn set(&mut self, target: Target) -> Duration {
+        self.target = target;
+        self.decision = None;
+        self.settle = match (target, self.settle.take()) {
+            (Target::Until(goal), Some(mut settle)) => {
+                self.decision = Some(settle.set_goal(goal));
+                Some(settle)
+            }
+            (target, _) => settle_at(target, self.rating.rated),
+        };
+        self.offer(rate_at(target, &self.rating, self.settle.as_ref()))
+    }
+
+    fn offer(&self, rate: Rate) -> Duration {
+        let now_ns = self.running.session().now_ns();
+        let from_ns = self.rate.set(rate, now_ns);
+        Duration::from_nanos(from_ns.saturating_sub(now_ns))
+    }
+
+    /// What happened since the last step. Under a latency goal it also decides the next rate, so
+    /// that steps are a control period apart: half a second.
+    ///
+    /// # Errors
+    /// /proc cannot be read.
+    pub fn step(&mut self) -> Result<Interval, LabError> {
+        let tick = self.running.tick();
+        let now_ns = self.running.session().now_ns();
+        let expected = self.rate.expected_by(now_ns) - self.rate.expected_by(self.stepped_ns);
+        let length = Duration::from_nanos(now_ns.saturating_sub(self.stepped_ns));
+        let (service_cpu, cpu) = self.sensors.read(&self.rating)?;
+        let ended = tick.completed + tick.errors;
+        let asked = Rate::per_second(expected / length.as_secs_f64());
+        let interval = Interval {
+            at: Duration::from_nanos(now_ns),
+            length,
+            asked: asked.unwrap_or(Rate::ZERO),
+            arrived: (ended + tick.in_flight).saturating_sub(self.in_flight),
+            completed: tick.completed,
+            failed: tick.errors,
+            in_flight: tick.in_flight,
+            latency: tick.latency,
+            service_cpu,
+            cpu,
+        };
+        self.stepped_ns = now_ns;
+        self.in_flight = tick.in_flight;
+        self.decide(&interval);
+        Ok(interval)
+    }
+
+    fn decide(&mut self, interval: &Interval) {
+        let Some(settle) = &mut self.settle else {
+            return;
+        };
+        let decision = settle.decide(&SettleSample {
+            period: interval.length,
+            offered: interval.asked,
+            ended: interval.completed,
+            over_limit: interval.latency.above(settle.goal().limit()),
+            in_flight: interval.in_flight,
+        });
+        self.decision = Some(decision);
+        self.offer(decision.rate);
+    }
+}
+
+fn settle_at(target: Target, rated: Rate) -> Option<Settle> {
+    match target {
+        Target::Until(goal) => Some(Settle::new(goal, rated)),
+        Target::Rate(_) | Target::Load(_) => None,
+    }
+}
+
+/// The rate to offer first under a target.
+fn rate_at(target: Target, rating: &Rating, settle: Option<&Settle>) -> Rate {
+    match target {
+        Target::Rate(rate) => rate,
+        Target::Load(level) => level.of(rating.rated),
+        Target::Until(_) => settle.map_or(Rate::ZERO, Settle::target),
+    }
+}
+
+impl LabSensors {
+    /// CPU time of the service, and the share of its CPUs that was busy, since the last reading.
+    fn read(&mut self, rating: &Rating) -> Result<(Option<CpuTime>, Option<Share>), LabError> {
+        let used = self.meter.as_mut().map(CpuMeter::read).transpose()?;
+        let since = used.zip(self.service_cpu);
+        let service_cpu = since.map(|(now, then)| now.since(then));
+        self.service_cpu = used;
+        let machine = CpuTimes::read(&self.root)?;
+        let spent = machine.as_ref().zip(self.machine.as_ref());
+        let spent = spent.and_then(|(now, then)| now.since(then).of(&rating.cpus));
+        self.machine = machine;
+        Ok((service_cpu, spent.and_then(|spent| spent.busy_share())))
+    }
+}

@@ -1,0 +1,197 @@
+//! The decision of one period.
+
+use super::goal::RESOLUTION;
+use super::{Settle, SettleDecision, SettlePhase, SettleReason, SettleSample, Stage};
+use plimsoll_model::{Rate, Share};
+use std::time::Duration;
+
+/// The largest change of the target in one period.
+const MOST_UP: f64 = 1.25;
+const MOST_DOWN: f64 = 0.5;
+
+/// While a queue drains, at least this share of the target is offered: without requests
+/// nothing is measured.
+const LEAST_WHILE_DRAINING: f64 = 0.25;
+
+/// Settled when the standard error is below this share of the rate.
+const SETTLED: f64 = 0.05;
+
+/// For at least this long, so that it is more than one look.
+const SETTLED_S: f64 = 3.0;
+
+/// At most this long, a queue is given time to adapt. Close to saturation its relaxation
+/// takes minutes, and then the backlog tells sooner.
+const ADAPTS_S: f64 = 2.0;
+
+/// More than this share of a period of waiting work is no stall.
+const SURE_OVERLOAD: f64 = 0.5;
+
+impl Settle {
+    /// Decides from the state and the sample alone. A sample without length or requests
+    /// changes nothing.
+    pub fn decide(&mut self, sample: &SettleSample) -> SettleDecision {
+        let seconds = sample.period.as_secs_f64();
+        if seconds <= 0.0 || (sample.ended == 0 && sample.in_flight == 0) {
+            return self.decided(self.target, SettleReason::NoRequests);
+        }
+        if sample.ended == 0 {
+            return self.back_off(sample);
+        }
+        let throughput = sample.ended as f64 / seconds;
+        let backlog = sample.in_flight as f64 / throughput;
+        if backlog > self.goal.overload() {
+            self.overloaded += 1;
+            let falls_behind = throughput < sample.offered.get();
+            let sure = self.overloaded > 1
+                || self.stage == Stage::Rise
+                || backlog > SURE_OVERLOAD * seconds;
+            if falls_behind && sure {
+                return self.leave_overload(sample, throughput, backlog);
+            }
+            self.judge(sample, seconds);
+            let rate = self.payback(sample, seconds);
+            return self.decided(rate, SettleReason::Drain { backlog: time(backlog) });
+        }
+        self.overloaded = 0;
+        let reason = self.judge(sample, seconds);
+        self.decided(self.target, reason)
+    }
+
+    /// Nothing ended: half of the rate, at once.
+    fn back_off(&mut self, sample: &SettleSample) -> SettleDecision {
+        self.restart(Stage::Refine);
+        self.move_to(self.target.get() * MOST_DOWN);
+        let in_flight = sample.in_flight;
+        self.decided(self.target, SettleReason::Stuck { in_flight })
+    }
+
+    /// The queue never emptied, so the throughput is that of saturation.
+    fn leave_overload(
+        &mut self,
+        sample: &SettleSample,
+        throughput: f64,
+        backlog: f64,
+    ) -> SettleDecision {
+        let overloaded = self.overloaded;
+        self.restart(Stage::Refine);
+        self.overloaded = overloaded;
+        let below = self.goal.below_saturation(throughput);
+        self.move_to(below.min(self.target.get()));
+        self.adapts_s = self.adaption();
+        let rate = self.payback(sample, sample.period.as_secs_f64());
+        let reason = SettleReason::Overload {
+            backlog: time(backlog),
+            bound: time(self.goal.overload()),
+            throughput: Rate::per_second(throughput).unwrap_or(Rate::ZERO),
+        };
+        self.decided(rate, reason)
+    }
+
+    /// The target less what waits too much, so that it is gone after one period.
+    fn payback(&self, sample: &SettleSample, seconds: f64) -> Rate {
+        let target = self.target.get();
+        let excess = sample.in_flight as f64 - self.goal.usual_in_flight(target);
+        let least = (target * LEAST_WHILE_DRAINING).max(self.floor().get());
+        let rate = (target - excess.max(0.0) / seconds).max(least);
+        Rate::per_second(rate).unwrap_or(self.target)
+    }
+
+    fn judge(&mut self, sample: &SettleSample, seconds: f64) -> SettleReason {
+        match self.stage {
+            Stage::Rise => self.rise(sample, seconds),
+            Stage::Refine if self.adapts_s > seconds / 4.0 => {
+                self.adapts_s -= seconds;
+                SettleReason::QueueAdapts
+            }
+            Stage::Refine => self.refine(sample, seconds),
+        }
+    }
+
+    /// Rises while clearly less than half of what is allowed is above the limit.
+    fn rise(&mut self, sample: &SettleSample, seconds: f64) -> SettleReason {
+        let allowed = self.goal.allowed() * sample.ended as f64;
+        let ratio = (allowed + 1.0) / (sample.over_limit as f64 + 1.0);
+        let at_ceiling = self.target >= self.ceiling();
+        if ratio < 2.0 || at_ceiling {
+            self.restart(Stage::Refine);
+            return self.refine(sample, seconds);
+        }
+        // From afar the slope is at most that of the largest step.
+        let slope = self.goal.slope(self.target.get()).min(1.0 / MOST_UP.ln());
+        let factor = ratio.powf(1.0 / slope).min(MOST_UP);
+        self.move_to(self.target.get() * factor);
+        SettleReason::FarBelow {
+            over: share(sample.over_limit as f64 / sample.ended as f64),
+            allowed: share(self.goal.allowed()),
+        }
+    }
+
+    fn refine(&mut self, sample: &SettleSample, seconds: f64) -> SettleReason {
+        let (goal, rate) = (self.goal, self.target);
+        let counts = (sample.ended, sample.over_limit);
+        self.evidence.add(goal, rate, seconds, counts);
+        if rate <= self.floor() && self.evidence.clearly_missed(goal, rate) {
+            self.phase = SettlePhase::Unreachable;
+            return SettleReason::MissedAtFloor;
+        }
+        let standard_error = self.evidence.standard_error(goal, rate);
+        if self.evidence.has_spare() && rate < self.ceiling() {
+            self.restart(Stage::Rise);
+            return self.rise(sample, seconds);
+        }
+        let known = standard_error < SETTLED && self.evidence.seconds() >= SETTLED_S;
+        self.phase = match known {
+            true => SettlePhase::Settled,
+            false => SettlePhase::Settling,
+        };
+        let margin = (-standard_error.min(SETTLED)).exp();
+        let most = match known {
+            true => 1.0 + RESOLUTION * seconds,
+            false => MOST_UP,
+        };
+        let factor = self.evidence.factor(goal, rate) * margin;
+        self.follow(factor.clamp(MOST_DOWN, most));
+        match self.target >= self.ceiling() {
+            true => SettleReason::AtCeiling,
+            false => SettleReason::Estimate { standard_error },
+        }
+    }
+
+    /// Moves the target, and keeps what the evidence says about rates as near as this.
+    fn follow(&mut self, factor: f64) {
+        let before = self.target;
+        self.move_to(before.get() * factor);
+        let moved = self.target.get() / before.get();
+        if moved.ln().abs() * self.goal.slope(before.get()) > 1.0 {
+            self.evidence = Default::default();
+            self.adapts_s = self.adaption();
+        } else {
+            self.evidence.rescale(self.goal, before, moved);
+        }
+    }
+
+    fn adaption(&self) -> f64 {
+        self.goal.relaxation(self.target.get()).min(ADAPTS_S)
+    }
+
+    fn move_to(&mut self, rate: f64) {
+        let within = rate.clamp(self.floor().get(), self.ceiling().get());
+        self.target = Rate::per_second(within).unwrap_or(self.target);
+    }
+
+    fn decided(&self, rate: Rate, reason: SettleReason) -> SettleDecision {
+        SettleDecision {
+            rate,
+            phase: self.phase,
+            reason,
+        }
+    }
+}
+
+fn time(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+fn share(x: f64) -> Share {
+    Share::new(x.clamp(0.0, 1.0)).unwrap_or(Share::ZERO)
+}

@@ -1,0 +1,198 @@
+//! `plimsoll service`: the hash service under a load that can change while it runs.
+
+mod args;
+mod lines;
+
+pub(crate) use args::ServiceArgs;
+
+use crate::failure::Failure;
+use crate::note::note;
+use crate::output::Output;
+use crate::stop::Stop;
+use lines::Line;
+use plimsoll_experiments::args::{any_seed, hash_service};
+use plimsoll_host::{Root, own_allowed_cpus};
+use plimsoll_lab::{
+    Asked, ControlSocket, Interval, Kept, LabError, Message, Rating, Service, Totals,
+};
+use plimsoll_law::{SettleDecision, SettlePhase};
+use plimsoll_load::hash;
+use plimsoll_model::CpuSet;
+use plimsoll_record::state_file;
+use std::time::{Duration, Instant};
+
+/// The control period of a latency goal.
+const STEP: Duration = Duration::from_millis(500);
+/// A line is of so many steps.
+const STEPS: u32 = 2;
+
+pub(crate) fn run(args: &ServiceArgs, output: &Output) -> Result<(), Failure> {
+    let root = Root::machine();
+    let stop = Stop::on_signals()?;
+    let cpus = cpus(args, &root)?;
+    let control = args.control.as_deref().map(ControlSocket::bind).transpose();
+    let control = control.map_err(|error| {
+        let path = args.control.as_deref().unwrap_or(std::path::Path::new(""));
+        Failure::Mistake(format!(
+            "--control {}: {error}; choose a path in a folder of your own",
+            path.display()
+        ))
+    })?;
+    let rating = match rating(args, &cpus, &root, &stop) {
+        Err(LabError::Stopped) => return Ok(()),
+        other => other?,
+    };
+    note(&format!("plimsoll: {}", lines::rating(&rating)));
+    let seed = args.seed.unwrap_or_else(any_seed);
+    let service = Service::start(&root, rating, args.target(), args.arrivals.into(), seed)?;
+    let mut run = Run {
+        service,
+        control,
+        json: args.json,
+        all: Totals::default(),
+        second: Totals::default(),
+        last: None,
+    };
+    if !args.json {
+        output.print(lines::HEADER)?;
+    }
+    run.until(args.duration, &stop, output)?;
+    run.conclude(output)
+}
+
+fn cpus(args: &ServiceArgs, root: &Root) -> Result<CpuSet, Failure> {
+    let allowed = own_allowed_cpus(root).map_err(LabError::from)?;
+    let Some(asked) = &args.cpus else {
+        return Ok(allowed);
+    };
+    let missing = asked.without(&allowed);
+    match missing.is_empty() {
+        true => Ok(asked.clone()),
+        false => Err(Failure::Mistake(format!(
+            "CPU {missing} is not for this process to use; choose --cpus from {allowed}"
+        ))),
+    }
+}
+
+/// The rating that is kept, or one that is measured now and kept.
+fn rating(args: &ServiceArgs, cpus: &CpuSet, root: &Root, stop: &Stop) -> Result<Rating, LabError> {
+    let asked = hash_service();
+    let file = state_file::usual(Kept::FILE);
+    let kept = file.as_deref().map_or(Ok(Kept::default()), Kept::read);
+    let kept = kept.unwrap_or_else(|why| {
+        note(&format!(
+            "plimsoll: ratings that were kept are not used: {why}"
+        ));
+        Kept::default()
+    });
+    if let Some(rating) = kept.find(&asked, cpus, root).filter(|_| !args.recalibrate) {
+        return Ok(rating.clone());
+    }
+    note("plimsoll: calibrating for 12 s; --recalibrate does it again");
+    let first = cpus.iter().next().unwrap_or(0);
+    let service = plimsoll_model::HashService {
+        mean_block: hash::calibrate(asked.request_cpu, first)?.mean_block,
+        ..asked
+    };
+    let rating = Rating::measure(&service, cpus, root, &|| stop.is_raised())?;
+    if let Some(file) = &file
+        && let Err(why) = kept.keep(&rating, root, file)
+    {
+        note(&format!(
+            "plimsoll: the rating is not kept in {}: {why}",
+            file.display()
+        ));
+    }
+    Ok(rating)
+}
+
+/// A run of a service.
+struct Run {
+    service: Service,
+    control: Option<ControlSocket>,
+    json: bool,
+    /// Since the target was set last.
+    all: Totals,
+    /// Since the last line.
+    second: Totals,
+    last: Option<Interval>,
+}
+
+impl Run {
+    fn until(
+        &mut self,
+        duration: Option<Duration>,
+        stop: &Stop,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        let began = Instant::now();
+        for step in 1u32.. {
+            let due = began + STEP * step;
+            while let Some(left) = due.checked_duration_since(Instant::now()) {
+                if stop.is_raised() {
+                    return Ok(());
+                }
+                self.wait(left.min(Duration::from_millis(100)));
+            }
+            let interval = self.service.step()?;
+            self.all.add(&interval);
+            self.second.add(&interval);
+            self.last = Some(interval);
+            if step.is_multiple_of(STEPS) {
+                let line = self.line();
+                output.print(&if self.json { line.json() } else { line.text() })?;
+                self.second = Totals::default();
+            }
+            if duration.is_some_and(|duration| began.elapsed() >= duration) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, at_most: Duration) {
+        match &self.control {
+            None => std::thread::sleep(at_most),
+            Some(control) => {
+                if let Some(asked) = control.wait(at_most) {
+                    self.answer(asked);
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, asked: Asked) {
+        let answer = match asked.message {
+            Message::Set(target) => {
+                let after = self.service.set(target);
+                self.all = Totals::default();
+                serde_json::json!({ "ok": true, "effective_in_ms": after.as_millis() }).to_string()
+            }
+            Message::Status => self.line().json().trim_end().to_owned(),
+        };
+        asked.answer(answer);
+    }
+
+    fn line(&self) -> Line {
+        let last = self.last.as_ref();
+        let at = last.map_or((Duration::ZERO, 0), |last| (last.at, last.in_flight));
+        let cpu = last.and_then(|last| last.cpu);
+        let decision = self.service.decision();
+        Line::new(at, &self.second, cpu, self.service.rating(), decision)
+    }
+
+    fn conclude(self, output: &Output) -> Result<(), Failure> {
+        let missed = |decision: SettleDecision| decision.phase == SettlePhase::Unreachable;
+        if !self.json {
+            let (rating, target) = (self.service.rating(), self.service.target());
+            output.print(&lines::summary(&self.all, rating, target))?;
+        }
+        if self.service.decision().is_some_and(missed) {
+            return Err(Failure::Run(format!(
+                "the goal is missed at any load; see whether the limit of {} is shorter than a request, or what else uses these CPUs",
+                self.service.target()
+            )));
+        }
+        Ok(())
+    }
+}

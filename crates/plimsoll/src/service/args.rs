@@ -1,0 +1,99 @@
+//! The flags of `plimsoll service`.
+
+use clap::{ArgGroup, Args};
+use plimsoll_experiments::args::ArrivalChoice;
+use plimsoll_experiments::args::value::{cpus, positive_duration, rate};
+use plimsoll_lab::Target;
+use plimsoll_law::LatencyGoal;
+use plimsoll_model::{CpuSet, Goal, LoadLevel, Rate};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const SERVICE_HELP: &str = "\
+The rating is what the service carries when it is saturated: the median of five
+rounds of 2 s under four times the load. It is measured once per machine, in 12 s,
+and kept. CPU use is not load: at half of the rating it may be 55 %.
+
+Messages of the control socket, a line of JSON each; every line is answered:
+  {\"rate\": 1200}             requests per second
+  {\"load\": 60}               percent of the rating
+  {\"until\": \"p95<75ms\"}      the highest load that keeps a goal
+  {\"status\": true}           the last second
+
+Examples:
+  plimsoll service --load 60%
+        the hash service at 60 % of its rating until Ctrl-C
+  plimsoll service --until 'p95<75ms' -z 60s
+        the highest load that keeps p95 below 75 ms
+  plimsoll service --load 20% --control /run/user/1000/lab
+  echo '{\"load\": 90}' | socat - /run/user/1000/lab
+        change the load while it runs
+
+Exit status: 0, also at Ctrl-C; 1 if the goal of --until is missed at any load, 2
+for a mistake in what was asked.";
+
+#[derive(Debug, Args)]
+#[command(after_help = SERVICE_HELP, group = ArgGroup::new("target").multiple(false))]
+pub(crate) struct ServiceArgs {
+    /// The load, in percent of the rating (default: 60%).
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        group = "target",
+        allow_negative_numbers = true
+    )]
+    load: Option<LoadLevel>,
+
+    /// The load, in requests per second.
+    #[arg(long, value_name = "RATE", value_parser = rate, group = "target")]
+    rate: Option<Rate>,
+
+    /// Find and hold the highest load that keeps a latency goal, such as 'p95<75ms'.
+    #[arg(long, value_name = "GOAL", value_parser = goal, group = "target")]
+    until: Option<LatencyGoal>,
+
+    /// How long it runs (default: until Ctrl-C).
+    #[arg(short = 'z', long, value_name = "TIME", value_parser = positive_duration)]
+    pub(super) duration: Option<Duration>,
+
+    /// Take messages that change the load at this Unix socket, from this user and root.
+    #[arg(long, value_name = "PATH")]
+    pub(super) control: Option<PathBuf>,
+
+    /// Measure the rating again.
+    #[arg(long)]
+    pub(super) recalibrate: bool,
+
+    /// A line of JSON per second in place of the table.
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// How requests arrive.
+    #[arg(long, value_name = "LAW", default_value = "poisson")]
+    pub(super) arrivals: ArrivalChoice,
+
+    /// Seed of the arrivals and of what requests do (default: any).
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(super) seed: Option<u64>,
+
+    /// CPUs of the service, such as 0-3,8 (default: all that this process may use).
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    pub(super) cpus: Option<CpuSet>,
+}
+
+impl ServiceArgs {
+    pub(super) fn target(&self) -> Target {
+        let usual = LoadLevel::percent(60.0).map(Target::Load);
+        let given = self.load.map(Target::Load);
+        given
+            .or(self.rate.map(Target::Rate))
+            .or(self.until.map(Target::Until))
+            .or(usual)
+            .unwrap_or(Target::Rate(Rate::ZERO))
+    }
+}
+
+fn goal(text: &str) -> Result<LatencyGoal, String> {
+    let goal = text.parse::<Goal>().map_err(|error| error.to_string())?;
+    LatencyGoal::try_from(goal).map_err(|error| error.to_string())
+}
