@@ -43,6 +43,11 @@ pub struct Rating {
 }
 
 impl Rating {
+    /// Whether it was measured, and not assumed.
+    pub fn is_measured(&self) -> bool {
+        self.found_unix_s > 0
+    }
+
     /// A rating that was not measured.
     pub fn assumed(service: HashService, cpus: &CpuSet, rated: Rate) -> Rating {
         Rating {

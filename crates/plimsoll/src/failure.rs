@@ -104,6 +104,7 @@ impl From<LabError> for Failure {
     fn from(error: LabError) -> Failure {
         match error {
             LabError::Load(error) => error.into(),
+            LabError::Stopped => Failure::Interrupted(error.to_string()),
             other => Failure::Run(other.to_string()),
         }
     }

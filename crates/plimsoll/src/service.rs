@@ -17,7 +17,7 @@ use plimsoll_lab::{
 };
 use plimsoll_law::{SettleDecision, SettlePhase};
 use plimsoll_load::hash;
-use plimsoll_model::CpuSet;
+use plimsoll_model::{CpuSet, HashService};
 use plimsoll_record::state_file;
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ use std::time::{Duration, Instant};
 const STEP: Duration = Duration::from_millis(500);
 /// A line is of so many steps.
 const STEPS: u32 = 2;
+/// Locked while a service runs.
+const LOCK: &str = "service.lock";
 
 pub(crate) fn run(args: &ServiceArgs, output: &Output) -> Result<(), Failure> {
     let root = Root::machine();
@@ -38,10 +40,13 @@ pub(crate) fn run(args: &ServiceArgs, output: &Output) -> Result<(), Failure> {
             path.display()
         ))
     })?;
-    let rating = match rating(args, &cpus, &root, &stop) {
-        Err(LabError::Stopped) => return Ok(()),
-        other => other?,
-    };
+    let alone = state_file::usual(LOCK).map(|file| state_file::lock(&file));
+    if matches!(alone, Some(None)) {
+        note(
+            "plimsoll: another `plimsoll service` runs here; on the same CPUs each disturbs the other",
+        );
+    }
+    let rating = rating(args, &cpus, &root, &stop)?;
     note(&format!("plimsoll: {}", lines::rating(&rating)));
     let seed = args.seed.unwrap_or_else(any_seed);
     let service = Service::start(&root, rating, args.target(), args.arrivals.into(), seed)?;
@@ -77,6 +82,10 @@ fn cpus(args: &ServiceArgs, root: &Root) -> Result<CpuSet, Failure> {
 /// The rating that is kept, or one that is measured now and kept.
 fn rating(args: &ServiceArgs, cpus: &CpuSet, root: &Root, stop: &Stop) -> Result<Rating, LabError> {
     let asked = hash_service();
+    if let Some(rated) = args.rated {
+        let service = calibrated(asked, cpus)?;
+        return Ok(Rating::assumed(service, cpus, rated));
+    }
     let file = state_file::usual(Kept::FILE);
     let kept = file.as_deref().map_or(Ok(Kept::default()), Kept::read);
     let kept = kept.unwrap_or_else(|why| {
@@ -89,11 +98,7 @@ fn rating(args: &ServiceArgs, cpus: &CpuSet, root: &Root, stop: &Stop) -> Result
         return Ok(rating.clone());
     }
     note("plimsoll: calibrating for 12 s; --recalibrate does it again");
-    let first = cpus.iter().next().unwrap_or(0);
-    let service = plimsoll_model::HashService {
-        mean_block: hash::calibrate(asked.request_cpu, first)?.mean_block,
-        ..asked
-    };
+    let service = calibrated(asked, cpus)?;
     let rating = Rating::measure(&service, cpus, root, &|| stop.is_raised())?;
     if let Some(file) = &file
         && let Err(why) = kept.keep(&rating, root, file)
@@ -104,6 +109,15 @@ fn rating(args: &ServiceArgs, cpus: &CpuSet, root: &Root, stop: &Stop) -> Result
         ));
     }
     Ok(rating)
+}
+
+/// With blocks that cost what a request is to cost on the first CPU.
+fn calibrated(asked: HashService, cpus: &CpuSet) -> Result<HashService, LabError> {
+    let first = cpus.iter().next().unwrap_or(0);
+    Ok(HashService {
+        mean_block: hash::calibrate(asked.request_cpu, first)?.mean_block,
+        ..asked
+    })
 }
 
 /// A run of a service.

@@ -6,7 +6,7 @@ use crate::trust::{check_folder, check_input};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io::{Error, ErrorKind, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -35,15 +35,26 @@ fn folder_of(state: Option<OsString>, home: Option<OsString>) -> Option<PathBuf>
 /// Why not, as a part of a sentence.
 pub fn write(content: &impl Serialize, file: &Path) -> Result<(), String> {
     let json = serde_json::to_string_pretty(content).map_err(|e| e.to_string())? + "\n";
-    let written = || {
-        if let Some(dir) = file.parent() {
-            // Mode required by the XDG Base Directory Specification.
-            DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
-            check_folder(dir).map_err(|_| Error::other("others can write to that folder"))?;
-        }
-        write_private(file, json.as_bytes(), Existing::Replace)
+    let written =
+        make_folder(file).and_then(|()| write_private(file, json.as_bytes(), Existing::Replace));
+    written.map_err(|e| e.to_string())
+}
+
+fn make_folder(file: &Path) -> std::io::Result<()> {
+    let Some(dir) = file.parent() else {
+        return Ok(());
     };
-    written().map_err(|e| e.to_string())
+    // Mode required by the XDG Base Directory Specification.
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    check_folder(dir).map_err(|_| Error::other("others can write to that folder"))
+}
+
+/// Locks a file until what is returned is dropped, also by the end of this process; `None` if another
+/// process has it locked, or it cannot be made.
+pub fn lock(file: &Path) -> Option<File> {
+    make_folder(file).ok()?;
+    let open = File::create(file).ok()?;
+    open.try_lock().is_ok().then_some(open)
 }
 
 /// Reads a file that no other user can have written; `None` if there is none.
@@ -59,7 +70,7 @@ pub fn read<T: DeserializeOwned>(file: &Path) -> Result<Option<T>, String> {
         Ok(_) => check_input(file).map_err(|_| "others can write to it".to_owned())?,
     }
     let mut text = String::new();
-    let opened = fs::File::open(file).map_err(|e| e.to_string())?;
+    let opened = File::open(file).map_err(|e| e.to_string())?;
     let mut some = opened.take(MOST_BYTES);
     some.read_to_string(&mut text).map_err(|e| e.to_string())?;
     // A serde error may quote the file, whose text must not reach a terminal.
@@ -70,6 +81,17 @@ pub fn read<T: DeserializeOwned>(file: &Path) -> Result<Option<T>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lock_is_held_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("below/lock");
+        let held = lock(&file);
+        assert!(held.is_some());
+        assert!(lock(&file).is_none());
+        drop(held);
+        assert!(lock(&file).is_some());
+    }
 
     #[test]
     fn state_directory_is_absolute_or_that_of_the_home() {

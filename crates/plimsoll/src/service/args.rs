@@ -30,7 +30,7 @@ Examples:
         change the load while it runs
 
 Exit status: 0, also at Ctrl-C; 1 if the goal of --until is missed at any load, 2
-for a mistake in what was asked.";
+for a mistake in what was asked, 130 at Ctrl-C during the calibration.";
 
 #[derive(Debug, Args)]
 #[command(after_help = SERVICE_HELP, group = ArgGroup::new("target").multiple(false))]
@@ -59,6 +59,10 @@ pub(crate) struct ServiceArgs {
     /// Take messages that change the load at this Unix socket, from this user and root.
     #[arg(long, value_name = "PATH")]
     pub(super) control: Option<PathBuf>,
+
+    /// The rating in requests per second, if it is known; else it is measured once and kept.
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "recalibrate")]
+    pub(super) rated: Option<Rate>,
 
     /// Measure the rating again.
     #[arg(long)]

@@ -23,6 +23,7 @@ mod mistakes;
 mod rig;
 mod rig_processes;
 mod secrets;
+mod service;
 mod session;
 mod shell;
 mod side_trouble;
