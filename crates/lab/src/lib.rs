@@ -29,11 +29,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod http;
 mod interval;
+mod listen;
 mod message;
 pub mod metrics;
 mod rating;
 mod service;
+mod slots;
 mod socket;
 mod target;
 
@@ -51,6 +54,12 @@ pub enum LabError {
     Load(#[from] plimsoll_load::LoadError),
     #[error(transparent)]
     Host(#[from] plimsoll_host::HostError),
+    /// The address of the service over HTTP cannot be listened at.
+    #[error("--listen {addr}: {source}; choose another port, or an address of this machine")]
+    Listen {
+        addr: std::net::SocketAddr,
+        source: std::io::Error,
+    },
     /// The user has stopped it.
     #[error("stopped during the calibration")]
     Stopped,

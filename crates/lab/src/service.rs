@@ -1,7 +1,9 @@
 //! A running service and its target.
 
 use crate::LabError;
-use crate::interval::Interval;
+use crate::interval::{Interval, Totals};
+use crate::listen::Listening;
+use crate::metrics;
 use crate::rating::{Rating, offer};
 use crate::target::Target;
 use plimsoll_host::{CpuMeter, CpuTimes, Root, ServiceSource};
@@ -9,6 +11,7 @@ use plimsoll_law::{Settle, SettleDecision, SettleSample};
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::{LiveRate, Running};
 use plimsoll_model::{Arrivals, CpuTime, Rate, Share};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +27,9 @@ pub struct Service {
     /// When the last step was, in nanoseconds since the start.
     stepped_ns: u64,
     in_flight: u64,
+    load: HashLoad,
+    listening: Option<Listening>,
+    since_start: Totals,
 }
 
 /// What is read of the machine at each step.
@@ -67,9 +73,33 @@ impl Service {
             settle,
             decision: None,
             in_flight: 0,
+            load,
+            listening: None,
+            since_start: Totals::default(),
         };
         service.sensors.read(&service.rating)?;
         Ok(service)
+    }
+
+    /// Serves the same requests over HTTP, too, and OpenMetrics text at `/metrics`. They are counted
+    /// from the end of their heads. Returns the address, with the port that port 0 has become.
+    ///
+    /// # Errors
+    /// [`LabError::Listen`].
+    pub fn listen(&mut self, addr: SocketAddr, seed: u64) -> Result<SocketAddr, LabError> {
+        let work = self.load.requests(seed)?;
+        let listening = Listening::start(addr, &self.rating.cpus, Box::new(work));
+        let listening = listening.map_err(|source| LabError::Listen { addr, source })?;
+        let addr = listening.addr();
+        self.listening = Some(listening);
+        // Its threads come and go: the CPU time of all of this process is closer than that of some.
+        self.sensors.meter = CpuMeter::open(
+            &self.sensors.root,
+            &ServiceSource::Processes(vec![std::process::id()]),
+        )?;
+        self.sensors.service_cpu = None;
+        self.sensors.read(&self.rating)?;
+        Ok(addr)
     }
 
     pub fn rating(&self) -> &Rating {
@@ -111,7 +141,13 @@ impl Service {
     /// # Errors
     /// /proc cannot be read.
     pub fn step(&mut self) -> Result<Interval, LabError> {
-        let tick = self.running.tick();
+        let mut tick = self.running.tick();
+        let over_http = self.listening.as_ref().map(Listening::take);
+        if let Some(served) = over_http {
+            tick.completed += served.completed;
+            tick.in_flight += served.in_flight;
+            tick.latency.merge(&served.latency);
+        }
         let now_ns = self.running.session().now_ns();
         let expected = self.rate.expected_by(now_ns) - self.rate.expected_by(self.stepped_ns);
         let length = Duration::from_nanos(now_ns.saturating_sub(self.stepped_ns));
@@ -133,6 +169,11 @@ impl Service {
         self.stepped_ns = now_ns;
         self.in_flight = tick.in_flight;
         self.decide(&interval);
+        if let Some(listening) = &self.listening {
+            self.since_start.add(&interval);
+            let text = metrics::text(&self.rating, &self.since_start, Some(&interval));
+            listening.set_metrics(text);
+        }
         Ok(interval)
     }
 

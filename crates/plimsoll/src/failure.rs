@@ -104,6 +104,7 @@ impl From<LabError> for Failure {
     fn from(error: LabError) -> Failure {
         match error {
             LabError::Load(error) => error.into(),
+            LabError::Listen { .. } => Failure::Mistake(error.to_string()),
             LabError::Stopped => Failure::Interrupted(error.to_string()),
             other => Failure::Run(other.to_string()),
         }

@@ -49,7 +49,14 @@ pub(crate) fn run(args: &ServiceArgs, output: &Output) -> Result<(), Failure> {
     let rating = rating(args, &cpus, &root, &stop)?;
     note(&format!("plimsoll: {}", lines::rating(&rating)));
     let seed = args.seed.unwrap_or_else(any_seed);
-    let service = Service::start(&root, rating, args.target(), args.arrivals.into(), seed)?;
+    let (target, arrivals) = (args.target(), args.arrivals.into());
+    let mut service = Service::start(&root, rating, target, arrivals, seed)?;
+    if let Some(addr) = args.listen {
+        let addr = service.listen(addr, seed)?;
+        note(&format!(
+            "plimsoll: http://{addr}/ is the service, /metrics its state"
+        ));
+    }
     let mut run = Run {
         service,
         control,

@@ -24,7 +24,7 @@ const LAYERS: [(&str, &str); 17] = [
     ("engine", "study load control host model"),
     ("study", "model"),
     ("side", "law load control host model"),
-    ("lab", "law record load host model"),
+    ("lab", "law record load pool host model"),
     ("law", "model"),
     ("record", "model"),
     ("load", "control pool model"),

@@ -16,15 +16,25 @@ pub fn allowed_cpus() -> Result<CpuSet, PoolError> {
 /// Pins the calling thread to `cpu`. Threads and processes that it starts later
 /// inherit this.
 pub fn pin_this_thread(cpu: CpuId) -> Result<(), PoolError> {
-    let fail = |source| PoolError::Pin { cpu, source };
-    let index = cpu as usize;
-    // `CpuMask::set` panics beyond its end.
-    if index >= CpuMask::MAX_CPU {
-        return Err(fail(std::io::ErrorKind::InvalidInput.into()));
-    }
+    keep_this_thread_on(&[cpu].into_iter().collect())
+}
+
+/// Lets the calling thread, and threads and processes that it starts later, run on these CPUs alone.
+///
+/// # Errors
+/// There is none, or one is not available: the first of them is named.
+pub fn keep_this_thread_on(cpus: &CpuSet) -> Result<(), PoolError> {
+    let first = cpus.iter().next().ok_or(PoolError::NoCpu)?;
+    let fail = |cpu, source| PoolError::Pin { cpu, source };
     let mut mask = CpuMask::new();
-    mask.set(index);
-    sched_setaffinity(None, &mask).map_err(|e| fail(e.into()))
+    for cpu in cpus.iter() {
+        // `CpuMask::set` panics beyond its end.
+        if cpu as usize >= CpuMask::MAX_CPU {
+            return Err(fail(cpu, std::io::ErrorKind::InvalidInput.into()));
+        }
+        mask.set(cpu as usize);
+    }
+    sched_setaffinity(None, &mask).map_err(|e| fail(first, e.into()))
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ mod wait;
 mod waiting;
 mod workers;
 
-pub use cpu::{allowed_cpus, pin_this_thread};
+pub use cpu::{allowed_cpus, keep_this_thread_on, pin_this_thread};
 pub use polling::{Declared, Notifier, Poller, PollingJob};
 pub use scheduler::{
     Accounting, GraphScheduler, Handle, Idling, JobPanic, Outcome, Progress, RunningJob,

@@ -100,13 +100,24 @@ impl HashLoad {
         Ok(Box::new(self.start_at(starts, offer)?))
     }
 
+    /// What request number `index` does, for a caller that has its own threads.
+    ///
+    /// # Errors
+    /// As for [`HashLoad::new`].
+    pub fn requests(&self, seed: u64) -> Result<impl Fn(u64) + Send + Sync + 'static, LoadError> {
+        let (blocks, data) = (Blocks::new(&self.service, seed)?, self.data.clone());
+        Ok(move |index| {
+            // Prevents the compiler from removing unused work.
+            std::hint::black_box(data.digest(blocks.of_request(index)));
+        })
+    }
+
     fn start_at<S>(&self, starts: S, offer: &Offer) -> Result<HashRunning<S>, LoadError>
     where
         S: Starts + Clone + Send + 'static,
         S::Start: Send,
     {
-        let blocks = Blocks::new(&self.service, offer.seed)?;
-        let data = self.data.clone();
+        let request = self.requests(offer.seed)?;
         let session = Arc::new(Session::new(offer.shape.clone()));
         let tallies: Vec<Tally> = (0..self.cpus.len())
             .map(|_| Tally::new(Arc::clone(&session)))
@@ -117,8 +128,7 @@ impl HashLoad {
             let tally = &of_workers[start.worker];
             tally.due(start.intended_ns, start.slip_ns());
             tally.sent(start.intended_ns);
-            // Prevents the compiler from removing unused work.
-            std::hint::black_box(data.digest(blocks.of_request(start.index)));
+            request(start.index);
             tally.done(start.intended_ns, tally.session().now_ns());
         };
         let began = session.began();

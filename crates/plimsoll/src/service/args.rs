@@ -6,6 +6,7 @@ use plimsoll_experiments::args::value::{cpus, positive_duration, rate};
 use plimsoll_lab::Target;
 use plimsoll_law::LatencyGoal;
 use plimsoll_model::{CpuSet, Goal, LoadLevel, Rate};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ Examples:
   plimsoll service --load 20% --control /run/user/1000/lab
   echo '{\"load\": 90}' | socat - /run/user/1000/lab
         change the load while it runs
+  plimsoll service --listen 127.0.0.1:8080
+        the hash service as an HTTP server, for any load generator and Prometheus
 
 Exit status: 0, also at Ctrl-C; 1 if the goal of --until is missed at any load, 2
 for a mistake in what was asked, 130 at Ctrl-C during the calibration.";
@@ -55,6 +58,10 @@ pub(crate) struct ServiceArgs {
     /// How long it runs (default: until Ctrl-C).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = positive_duration)]
     pub(super) duration: Option<Duration>,
+
+    /// Serve the same requests over HTTP at this address, such as 127.0.0.1:8080, and OpenMetrics text at /metrics. Without --load, --rate or --until there are no others.
+    #[arg(long, value_name = "ADDR")]
+    pub(super) listen: Option<SocketAddr>,
 
     /// Take messages that change the load at this Unix socket, from this user and root.
     #[arg(long, value_name = "PATH")]
@@ -87,7 +94,10 @@ pub(crate) struct ServiceArgs {
 
 impl ServiceArgs {
     pub(super) fn target(&self) -> Target {
-        let usual = LoadLevel::percent(60.0).map(Target::Load);
+        let usual = match self.listen {
+            Some(_) => None,
+            None => LoadLevel::percent(60.0).map(Target::Load),
+        };
         let given = self.load.map(Target::Load);
         given
             .or(self.rate.map(Target::Rate))

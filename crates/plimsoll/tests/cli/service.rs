@@ -68,6 +68,8 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         ("--until errors<1%", "p95<75ms"),
         ("--until p95<2x", "p95<75ms"),
         ("--cpus 4000", "4000"),
+        ("--listen 192.0.2.1:80", "--listen 192.0.2.1:80"),
+        ("--listen 8080", "--listen"),
         ("--control file", "no socket"),
         ("--control none/below", "--control"),
     ] {
