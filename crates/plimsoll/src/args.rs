@@ -1,6 +1,7 @@
 //! The command line: flags of all commands, and the commands.
 
 use crate::compare::CompareArgs;
+use crate::demo::DemoArgs;
 use crate::export::ExportArgs;
 use crate::gate::GateArgs;
 use crate::import::ImportArgs;
@@ -73,6 +74,8 @@ pub(crate) enum Command {
     Gate(Box<GateArgs>),
     /// Run the hash service under a load that you change while it runs.
     Service(ServiceArgs),
+    /// The lab: a tour of what this machine carries, page by page.
+    Demo(DemoArgs),
     /// Replay a decision log of `side` or `gate` and verify each decision.
     Replay(ReplayArgs),
     /// Measure services of known capacity here, and report the error.

@@ -3,6 +3,7 @@
 mod args;
 mod command_line;
 mod compare;
+mod demo;
 mod disturbed;
 mod doctor;
 mod export;
@@ -91,6 +92,7 @@ fn run(matches: &ArgMatches) -> Result<(), Failure> {
         }
         Command::Gate(args) => gate::run(&args),
         Command::Service(args) => service::run(&args, &output),
+        Command::Demo(args) => demo::run(&args, &output),
         Command::Replay(args) => replay::run(&args, &output),
         Command::Selftest(args) => {
             open_files::raise()?;
