@@ -27,6 +27,7 @@ Try first:
   plimsoll plan FILE --peak 5000             how many instances?
   plimsoll side -- make -j8                  batch work in what is left
   plimsoll gate --latency 5us -- ./server    awake CPUs where it runs
+  plimsoll service --load 60%                a service to play with
   plimsoll doctor                            what can be measured here?
 
 Exit status: 0 success, 1 the run failed, 2 usage error, 130 stopped by Ctrl-C. \
