@@ -19,6 +19,8 @@
 //! random numbers: a decision depends on its arguments only. The crate does not
 //! apply actions (by quota, CPU set, freezer or signals), and no action kills.
 //!
+//! [`Settle`] is a law of another quantity: the request rate that just keeps a latency goal.
+//!
 //! ```
 //! use plimsoll_law::{Action, Headroom, Law, Plimsoll, Sample};
 //! use plimsoll_model::{CpuTime, CpuUse};

@@ -62,6 +62,7 @@ pub(crate) fn run(args: &ServiceArgs, output: &Output) -> Result<(), Failure> {
         control,
         json: args.json,
         all: Totals::default(),
+        settled_at: None,
         second: Totals::default(),
         last: None,
     };
@@ -132,8 +133,10 @@ struct Run {
     service: Service,
     control: Option<ControlSocket>,
     json: bool,
-    /// Since the target was set last.
+    /// Since the target was set last, or since the law of a goal settled.
     all: Totals,
+    /// When the law settled, since the start.
+    settled_at: Option<Duration>,
     /// Since the last line.
     second: Totals,
     last: Option<Interval>,
@@ -157,6 +160,7 @@ impl Run {
             }
             let interval = self.service.step()?;
             self.all.add(&interval);
+            self.notice_settled(interval.at);
             self.second.add(&interval);
             self.last = Some(interval);
             if step.is_multiple_of(STEPS) {
@@ -169,6 +173,15 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// The search is no part of what was held.
+    fn notice_settled(&mut self, at: Duration) {
+        let phase = self.service.decision().map(|decision| decision.phase);
+        if phase == Some(SettlePhase::Settled) && self.settled_at.is_none() {
+            self.settled_at = Some(at);
+            self.all = Totals::default();
+        }
     }
 
     fn wait(&mut self, at_most: Duration) {
@@ -187,6 +200,7 @@ impl Run {
             Message::Set(target) => {
                 let after = self.service.set(target);
                 self.all = Totals::default();
+                self.settled_at = None;
                 serde_json::json!({ "ok": true, "effective_in_ms": after.as_millis() }).to_string()
             }
             Message::Status => self.line().json().trim_end().to_owned(),
@@ -207,6 +221,9 @@ impl Run {
         if !self.json {
             let (rating, target) = (self.service.rating(), self.service.target());
             output.print(&lines::summary(&self.all, rating, target))?;
+            if let Target::Until(goal) = target {
+                output.print(&lines::kept(&self.all, goal, self.settled_at))?;
+            }
         }
         if self.service.decision().is_some_and(missed) {
             return Err(Failure::Run(format!(

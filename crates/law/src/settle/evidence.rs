@@ -6,11 +6,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Periods count for this long, exponentially weighted.
-const MEMORY_S: f64 = 20.0;
+const MEMORY_S: f64 = 40.0;
 
 /// The log-likelihood ratio at which a halved share above the limit is taken for real: once
 /// in a thousand clumps by chance.
 const CLEAR: f64 = 6.9;
+
+/// Above this share of what is allowed, the estimate alone leads to the rate: a slope twice
+/// as high as stated has this share at 10 to 20 % below.
+const FAR_BELOW: f64 = 0.125;
+
+/// The observed clump is at most so many of M/M/1: the standard error at most doubles. The
+/// statistic cannot tell a stall from a rate that is too high.
+const MOST_OBSERVED: f64 = 4.0;
 
 /// Weighted sums over the periods at about the same rate.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +29,8 @@ pub(super) struct Evidence {
     allowed: f64,
     /// Requests that were above it.
     over: f64,
+    /// Sum over the periods of the squared difference of allowed and over.
+    squares: f64,
     /// Allowed requests of one period.
     one_period: f64,
     /// Evidence that the share above the limit is at most half of the allowed one.
@@ -35,10 +45,11 @@ impl Evidence {
         self.seconds += seconds;
         self.allowed = self.allowed * kept + allowed;
         self.over = self.over * kept + over;
+        self.squares = self.squares * kept + (over - allowed).powi(2);
         self.one_period = allowed;
         // One clump is one observation, but a period is at least a small part of one: where
         // clumps are longer than the memory, nothing would ever be clear.
-        let clump = goal.clump(rate.get()).min(8.0 * allowed.max(1.0));
+        let clump = self.clump(goal, rate).min(8.0 * allowed.max(1.0));
         let ratio = (allowed / 2.0 - over * std::f64::consts::LN_2) / clump;
         self.spare = (self.spare + ratio).max(0.0);
     }
@@ -57,21 +68,66 @@ impl Evidence {
 
     /// The relative standard error of the rate.
     pub(super) fn standard_error(&self, goal: LatencyGoal, rate: Rate) -> f64 {
-        goal.standard_error(rate, self.allowed.max(f64::MIN_POSITIVE))
+        let allowed = self.allowed.max(f64::MIN_POSITIVE);
+        (self.clump(goal, rate) / allowed).sqrt() / goal.arrivals_in_limit(rate.get())
+    }
+
+    /// Variance by mean of the counts: that of M/M/1, or as observed where it is larger.
+    fn clump(&self, goal: LatencyGoal, rate: Rate) -> f64 {
+        let model = goal.clump(rate.get());
+        let observed = self.squares / self.allowed.max(1.0);
+        observed.clamp(model, MOST_OBSERVED * model)
     }
 
     pub(super) fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// Whether far fewer than allowed were above the limit, for long.
-    pub(super) fn has_spare(&self) -> bool {
-        self.spare > CLEAR
+    /// Whether so much fewer than allowed were above the limit, for so long, that the rate
+    /// is to rise fast. If they were only fewer, half of the old counts are forgotten.
+    pub(super) fn far_below(&mut self) -> bool {
+        if self.spare < CLEAR {
+            return false;
+        }
+        self.spare = 0.0;
+        if self.over < FAR_BELOW * self.allowed {
+            return true;
+        }
+        self.over /= 2.0;
+        false
     }
 
     /// Whether more were above the limit than three standard deviations of clumps explain.
     pub(super) fn clearly_missed(&self, goal: LatencyGoal, rate: Rate) -> bool {
         let deviation = (goal.clump(rate.get()) * self.allowed.max(1.0)).sqrt();
         self.over > self.allowed + 3.0 * deviation
+    }
+}
+
+/// The throughput of recent periods in which requests always waited.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Saturation {
+    ended: f64,
+    seconds: f64,
+}
+
+/// Less weight than this says nothing any more: one period of 0.5 s after its half-life.
+const LEAST_S: f64 = 0.25;
+
+impl Saturation {
+    /// A period, with the requests that ended if the workers were always busy.
+    pub(super) fn pass(&mut self, seconds: f64, ended: Option<u64>) {
+        let kept = (-seconds / MEMORY_S).exp();
+        self.ended *= kept;
+        self.seconds *= kept;
+        if let Some(ended) = ended {
+            self.ended += ended as f64;
+            self.seconds += seconds;
+        }
+    }
+
+    /// One standard error above the mean, that of exponential service times: an upper bound.
+    pub(super) fn throughput(&self) -> Option<f64> {
+        (self.seconds >= LEAST_S).then(|| (self.ended + self.ended.sqrt()) / self.seconds)
     }
 }

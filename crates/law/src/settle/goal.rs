@@ -1,6 +1,6 @@
 //! The goal, and what follows from it at a rate.
 
-use plimsoll_model::{Goal, LatencyLimit, Quantile, Rate};
+use plimsoll_model::{Goal, LatencyLimit, Quantile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -95,12 +95,6 @@ impl LatencyGoal {
     pub(super) fn below_saturation(self, throughput: f64) -> f64 {
         let spare = self.means_in_limit() / self.limit.as_secs_f64();
         (throughput - spare).max(throughput / 2.0)
-    }
-
-    /// The relative standard error of a rate from this many allowed requests above the
-    /// limit.
-    pub(super) fn standard_error(self, rate: Rate, allowed_over: f64) -> f64 {
-        (self.clump(rate.get()) / allowed_over).sqrt() / self.arrivals_in_limit(rate.get())
     }
 }
 

@@ -1,14 +1,14 @@
 //! Which request rate just keeps a latency goal, and how to hold it.
 //!
-//! [`Settle`] is told once per period what happened to the requests of an open loop, and
-//! decides the rate of the next period:
+//! Once per period [`Settle`] gets the counts of an open loop and decides the rate of the next
+//! period:
 //!
 //! 1. *Rise* from half of the rating by at most a quarter per period, until requests above
 //!    the limit or a queue show that the rate is near. A queue that no good rate has gives
 //!    the throughput at saturation, and that gives the next rate.
 //! 2. *Refine*: estimate the rate from all periods since. Settled when its standard error is
 //!    small.
-//! 3. *Hold*: the same estimate from the last 20 s or so, less one standard error.
+//! 3. *Hold*: the same estimate from the last 40 s or so, less one standard error.
 //!
 //! # Why these formulas
 //! In M/M/1 the time in the system is exponential with rate `mu - lambda` (Kleinrock,
@@ -37,26 +37,38 @@
 //! multiplies the variance by `r^2 / (2r - 1)`; that is why a low slope is safe.
 //!
 //! *Standard error.* Counts within one excursion are one observation: the variance of a count
-//! is its mean times the clump. So the standard error of ln(lambda) is
+//! is its mean times the clump: that of M/M/1, or Pearson's statistic of the counts where it
+//! is larger, as after stalls (McCullagh and Nelder, Generalized Linear Models, 1989, section
+//! 6.2). So the standard error of ln(lambda) is
 //! `sqrt(clump / allowed) / b`.
+//!
+//! *Saturation.* Where the queue relaxes slower than a period, a queue at both ends of a period
+//! was there throughout, and the throughput is `mu`. The rate stays below the first formula
+//! with `mu` plus one standard error.
 //!
 //! *Stalls.* A stall is one clump. It moves the estimate by its share of the memory, as it
 //! should: the goal counts all requests. A queue after a stall is drained by the next period;
 //! only a queue that stays is overload.
+//!
+//! # Where it is weak
+//! A rare share above the limit with stalls: at `p99<10ms`, 1 ms of service and one worker,
+//! a stall of 20 to 50 ms once in 10 s uses half or more of what is allowed. 30 s have three
+//! stalls, so the counts vary by more than half, and the rate in simulation is 0.55 to 1.17
+//! times the truth (5 to 95 % of runs). The share above the limit is then below the allowed
+//! one on average; with 16 workers, whose slope is understated most, it is 2 to 3 times the
+//! allowed one. The standard error understates both.
 
 mod decide;
 mod evidence;
 mod goal;
 mod reason;
 mod sample;
-#[cfg(test)]
-mod tests;
 
 pub use goal::{LatencyGoal, LatencyGoalError};
 pub use reason::SettleReason;
 pub use sample::{SettleDecision, SettlePhase, SettleSample};
 
-use evidence::Evidence;
+use evidence::{Evidence, Saturation};
 use plimsoll_model::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,6 +93,9 @@ pub struct Settle {
     stage: Stage,
     phase: SettlePhase,
     evidence: Evidence,
+    saturation: Saturation,
+    /// At the end of the last period.
+    in_flight: u64,
     /// Seconds until the queue has adapted to the target.
     adapts_s: f64,
     /// Periods in a row with more work waiting than a good rate has.
@@ -106,6 +121,8 @@ impl Settle {
             stage: Stage::Rise,
             phase: SettlePhase::Settling,
             evidence: Evidence::default(),
+            saturation: Saturation::default(),
+            in_flight: 0,
             adapts_s: 0.0,
             overloaded: 0,
         }

@@ -1,8 +1,8 @@
 //! What `plimsoll service` prints: a line per second, and a summary.
 
 use plimsoll_lab::{Rating, Target, Totals};
-use plimsoll_law::{SettleDecision, SettlePhase};
-use plimsoll_model::{Histogram, Rate, Share, human_duration, utc_date};
+use plimsoll_law::{LatencyGoal, SettleDecision, SettlePhase};
+use plimsoll_model::{Histogram, Rate, Share, human_duration, human_minutes, utc_date};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -125,6 +125,28 @@ pub(super) fn summary(all: &Totals, rating: &Rating, target: Target) -> String {
         text += &format!(" ({asked} asked, {:+.1} %)", deviation * 100.0);
     }
     text + &format!("; {}\n", latencies(&all.latency))
+}
+
+/// Whether a goal was kept since its law settled.
+pub(super) fn kept(all: &Totals, goal: LatencyGoal, settled_at: Option<Duration>) -> String {
+    let Some(at) = settled_at else {
+        return format!("{goal}: not settled; give it more time\n");
+    };
+    let served = all.latency.count();
+    let above = all.latency.above(goal.limit()) as f64 / (served.max(1)) as f64;
+    let allowed = 1.0 - goal.quantile().fraction();
+    let verdict = match (served, above <= allowed) {
+        (0, _) => "no request since",
+        (_, true) => "kept",
+        (_, false) => "missed",
+    };
+    format!(
+        "{goal}: {verdict} since it settled at {}: {:.2} % of the requests above {} ({:.2} % allowed)\n",
+        human_minutes(at),
+        above * 100.0,
+        human_duration(goal.limit()),
+        allowed * 100.0
+    )
 }
 
 fn latencies(latency: &Histogram) -> String {

@@ -73,7 +73,7 @@ fn what_cannot_be_is_refused_in_a_sentence() {
         ("--control file", "no socket"),
         ("--control none/below", "--control"),
     ] {
-        let ended = folder.run(&format!("service -z 1s --rated 100 {args}"));
+        let ended = folder.run(format!("service -z 1s --rated 100 {args}"));
         ended.says(2, &[word]);
     }
     assert_eq!(std::fs::read(folder.path("file")).unwrap(), b"precious");
