@@ -28,6 +28,7 @@ mod offered;
 pub mod order;
 pub mod pace;
 mod restart;
+pub mod room;
 mod sensors;
 mod service;
 mod silence;

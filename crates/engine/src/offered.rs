@@ -14,6 +14,7 @@ use crate::observer::{Observer, ObserverCost};
 use crate::restart::Restart;
 use crate::sensors::TrialSensors;
 use crate::window::{by_seconds, fill, sleep_until, unix_ms, warm_up, without_load};
+use plimsoll_load::hash::Footprint;
 use plimsoll_load::{Load, Offer, Shape};
 use plimsoll_model::{
     Arrivals, Bounds, Phase, PhasedRate, Plan, Rate, StepPlan, Trial, TrialSetting, TrialSpec,
@@ -33,6 +34,8 @@ pub struct OfferedLoad<'a, S, O> {
     load: Box<dyn Load>,
     /// The same service on one thread of each core.
     one_thread: Option<Box<dyn Load>>,
+    /// Of the hash service, and its rated rate if it is known.
+    footprint: Option<(Footprint, Option<Rate>)>,
     sensors: TrialSensors,
     restart: Option<Restart>,
     job: Box<dyn BackgroundJob<S, O> + 'a>,
@@ -50,6 +53,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             restart: plan.restart.as_deref().map(Restart::new),
             load,
             one_thread: None,
+            footprint: None,
             sensors,
             job: Box::new(NoJob),
         }
@@ -59,6 +63,14 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
     /// that ask for it.
     pub fn with_one_thread(mut self, load: Option<Box<dyn Load>>) -> Self {
         self.one_thread = load;
+        self
+    }
+
+    /// The same with memory and files whose use follows the offered rate, up to `rated`; all of
+    /// them are used where that is not known.
+    #[must_use]
+    pub fn with_footprint(mut self, footprint: Footprint, rated: Option<Rate>) -> Self {
+        self.footprint = Some((footprint, rated));
         self
     }
 
@@ -109,6 +121,9 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             shape: self.shape(spec, rate),
             connections: spec.setting.connections(),
         };
+        if let Some((footprint, rated)) = &self.footprint {
+            footprint.set(Footprint::at(rate, *rated));
+        }
         let mut running = self.placed(spec.phase)?.start(&offer)?;
         let began = Instant::now();
         let threads = running.threads();

@@ -2,6 +2,7 @@
 
 use crate::conduct::RunError;
 use crate::offered::OfferedLoad;
+use crate::room;
 use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
 use crate::service::capacity;
 use crate::service::{self, FoundService};
@@ -25,11 +26,14 @@ impl Site {
     /// Looks where `workload` runs; asks a server once.
     ///
     /// # Errors
-    /// The server does not answer as a server does, or an imported table is to
-    /// be run.
+    /// The server does not answer as a server does, there is no room for the memory or the files of
+    /// the hash service, or an imported table is to be run.
     pub fn of(workload: &Workload, root: &Root) -> Result<Site, RunError> {
         Ok(match workload {
-            Workload::Hash(_) => Site::Here(own_allowed_cpus(root)?),
+            Workload::Hash(hash) => {
+                room::check(hash, root)?;
+                Site::Here(own_allowed_cpus(root)?)
+            }
             Workload::Http(http) => Site::Server(Box::new(service::find(root, http)?)),
             Workload::Imported(_) => return Err(nothing_to_run()),
         })
@@ -110,9 +114,12 @@ impl Site {
             }
             (Workload::Hash(hash), _) => {
                 let load = HashLoad::new(hash, &cpus.service)?;
+                let footprint = load.footprint();
                 let on = |cpus| -> Box<dyn Load> { Box::new(load.on(cpus)) };
                 let one_thread = cpus.one_thread_of_each_core().map(on);
-                in_this_process(plan, root, Box::new(load)).with_one_thread(one_thread)
+                in_this_process(plan, root, Box::new(load))
+                    .with_one_thread(one_thread)
+                    .with_footprint(footprint, plan.calibration.rated)
             }
             (Workload::Imported(_), _) => return Err(nothing_to_run()),
             (Workload::Http(_), Site::Here(_)) => {

@@ -16,7 +16,7 @@ pub(crate) struct Listening {
     site: Arc<Site>,
 }
 
-type Work = Box<dyn Fn(u64) + Send + Sync>;
+type Work = Box<dyn Fn(u64) -> io::Result<()> + Send + Sync>;
 
 struct Site {
     work: Work,
@@ -30,12 +30,13 @@ struct Site {
 #[derive(Debug, Default)]
 pub(crate) struct Served {
     pub(crate) completed: u64,
+    pub(crate) failed: u64,
     /// Arrived and not served, now.
     pub(crate) in_flight: u64,
     /// From the end of a request's head to the end of its hash.
     pub(crate) latency: Histogram,
-    /// Since the start.
-    completed_in_all: u64,
+    /// Completed and failed since the start.
+    ended_in_all: u64,
 }
 
 impl Listening {
@@ -62,11 +63,11 @@ impl Listening {
     pub(crate) fn take(&self) -> Served {
         let mut served = lock(&self.site.served);
         let arrived = self.site.arrived.load(Ordering::Acquire);
-        let completed_in_all = served.completed_in_all;
+        let ended_in_all = served.ended_in_all;
         let taken = std::mem::take(&mut *served);
-        served.completed_in_all = completed_in_all;
+        served.ended_in_all = ended_in_all;
         Served {
-            in_flight: arrived.saturating_sub(completed_in_all),
+            in_flight: arrived.saturating_sub(ended_in_all),
             ..taken
         }
     }
@@ -90,14 +91,18 @@ impl Answers for Site {
         }
         let arrived_at = Instant::now();
         let index = self.arrived.fetch_add(1, Ordering::AcqRel);
-        {
+        let done = {
             let _slot = self.slots.take();
-            (self.work)(index);
-        }
+            (self.work)(index)
+        };
         let took = arrived_at.elapsed();
         let mut served = lock(&self.served);
+        served.ended_in_all += 1;
+        if done.is_err() {
+            served.failed += 1;
+            return Response::empty(500);
+        }
         served.completed += 1;
-        served.completed_in_all += 1;
         served.latency.record(took);
         Response::text(200, "text/plain", "hashed\n")
     }
@@ -124,6 +129,7 @@ mod tests {
         let count = Arc::clone(&worked);
         let work = move |index: u64| {
             count.fetch_max(index + 1, Ordering::Relaxed);
+            Ok(())
         };
         let cpus = plimsoll_pool::allowed_cpus().unwrap();
         let addr = ([127, 0, 0, 1], 0).into();

@@ -86,6 +86,8 @@ mod tests {
             deviation_share: 0.0,
             request_cpu: CpuTime(Duration::from_millis(1)),
             waiting: None,
+            memory: None,
+            files: None,
         };
         let cpus = "0".parse().unwrap();
         let rating = Rating::assumed(service, &cpus, Rate::per_second(990.0).unwrap());

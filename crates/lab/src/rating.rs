@@ -195,6 +195,8 @@ mod tests {
             deviation_share: 0.25,
             request_cpu: CpuTime(Duration::from_millis(1)),
             waiting: None,
+            memory: None,
+            files: None,
         }
     }
 

@@ -8,8 +8,8 @@ use crate::rating::{Rating, offer};
 use crate::target::Target;
 use plimsoll_host::{CpuMeter, CpuTimes, Root, ServiceSource};
 use plimsoll_law::{Settle, SettleDecision, SettleSample};
-use plimsoll_load::hash::HashLoad;
-use plimsoll_load::{LiveRate, Running};
+use plimsoll_load::hash::{Footprint, HashLoad};
+use plimsoll_load::{LiveRate, Load, Running};
 use plimsoll_model::{Arrivals, CpuTime, Rate, Share};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -54,7 +54,8 @@ impl Service {
     ) -> Result<Service, LabError> {
         let load = HashLoad::new(&rating.service, &rating.cpus)?;
         let settle = settle_at(target, rating.rated);
-        let rate = Arc::new(LiveRate::new(rate_at(target, &rating, settle.as_ref())));
+        let first = rate_at(target, &rating, settle.as_ref());
+        let rate = Arc::new(LiveRate::new(first));
         let running = load.start_live(&rate, &offer(arrivals, seed))?;
         let threads = running.threads().service;
         let meter = CpuMeter::open(root, &ServiceSource::Threads(threads))?;
@@ -78,7 +79,14 @@ impl Service {
             since_start: Totals::default(),
         };
         service.sensors.read(&service.rating)?;
+        service.follow(first);
         Ok(service)
+    }
+
+    /// # Errors
+    /// The first error of a file that a request met.
+    pub fn check(&self) -> Result<(), LabError> {
+        Ok(self.load.check()?)
     }
 
     /// Serves the same requests over HTTP, too, and OpenMetrics text at `/metrics`. They are counted
@@ -130,9 +138,16 @@ impl Service {
     }
 
     fn offer(&self, rate: Rate) -> Duration {
+        self.follow(rate);
         let now_ns = self.running.session().now_ns();
         let from_ns = self.rate.set(rate, now_ns);
         Duration::from_nanos(from_ns.saturating_sub(now_ns))
+    }
+
+    /// The footprint in memory and files follows the load.
+    fn follow(&self, rate: Rate) {
+        let share = Footprint::at(rate, Some(self.rating.rated));
+        self.load.footprint().set(share);
     }
 
     /// What happened since the last step. Under a latency goal it also decides the next rate, so
@@ -145,6 +160,7 @@ impl Service {
         let over_http = self.listening.as_ref().map(Listening::take);
         if let Some(served) = over_http {
             tick.completed += served.completed;
+            tick.errors += served.failed;
             tick.in_flight += served.in_flight;
             tick.latency.merge(&served.latency);
         }

@@ -5,7 +5,9 @@
 
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::{Load, LoadError, Offer, Shape};
-use plimsoll_model::{Arrivals, Bytes, CpuSet, CpuTime, HashService, Rate, Work};
+use plimsoll_model::{
+    Arrivals, Bytes, CpuSet, CpuTime, FileUse, HashService, MemoryUse, Rate, Share, Work,
+};
 use plimsoll_pool::allowed_cpus;
 use std::time::Duration;
 
@@ -24,6 +26,8 @@ fn load(mean_block: u64, cpus: usize) -> HashLoad {
         deviation_share: 0.25,
         request_cpu: CpuTime::ZERO,
         waiting: None,
+        memory: None,
+        files: None,
     };
     let allowed = allowed_cpus().unwrap();
     HashLoad::new(&service, &allowed.iter().take(cpus).collect()).unwrap()
@@ -128,6 +132,8 @@ fn a_service_needs_blocks_and_cpus() {
         deviation_share: 0.25,
         request_cpu: CpuTime::ZERO,
         waiting: None,
+        memory: None,
+        files: None,
     };
     let refused = HashLoad::new(&none, &allowed_cpus().unwrap());
     assert!(matches!(refused, Err(LoadError::Mistake(_))));
@@ -153,10 +159,78 @@ fn workers_serve_all_requests_however_they_wait() {
             deviation_share: 0.25,
             request_cpu: CpuTime::ZERO,
             waiting: Some(policy.to_owned()),
+            memory: None,
+            files: None,
         };
         let mut load = HashLoad::new(&service, &allowed_cpus().unwrap()).unwrap();
         let work = trial(&mut load, 500.0, Duration::from_secs(60));
         assert_conserved(&work);
         assert!(work.intended > 0 && work.unfinished == 0, "{policy}");
     }
+}
+
+#[test]
+fn requests_with_memory_and_files_are_served_and_leave_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let share = Share::new(0.3).unwrap();
+    let service = HashService {
+        mean_block: Bytes(SMALL),
+        deviation_share: 0.25,
+        request_cpu: CpuTime::ZERO,
+        waiting: None,
+        memory: Some(MemoryUse {
+            heap: Bytes(8 << 20),
+            touched: Bytes(64 << 10),
+            write_share: share,
+            spread: 0.25,
+        }),
+        files: Some(FileUse {
+            dir: dir.path().to_owned(),
+            size: Bytes(4 << 20),
+            touched: Bytes(16 << 10),
+            write_share: share,
+            log: Bytes(1 << 10),
+        }),
+    };
+    let mut load = HashLoad::new(&service, &allowed_cpus().unwrap()).unwrap();
+    load.footprint().set(Share::new(0.5).unwrap());
+    let other = load.on(allowed_cpus().unwrap());
+    let work = trial(&mut load, 500.0, Duration::from_secs(60));
+    assert_conserved(&work);
+    assert!(work.intended > 0 && work.unfinished == 0);
+    assert!(load.check().is_ok());
+    let is_empty = || std::fs::read_dir(dir.path()).unwrap().next().is_none();
+    drop(load);
+    assert!(!is_empty(), "another service uses the files");
+    drop(other);
+    assert!(is_empty());
+}
+
+#[test]
+fn truncated_files_fail_requests_and_the_service_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let service = HashService {
+        mean_block: Bytes(SMALL),
+        deviation_share: 0.25,
+        request_cpu: CpuTime::ZERO,
+        waiting: None,
+        memory: None,
+        files: Some(FileUse {
+            dir: dir.path().to_owned(),
+            size: Bytes(4 << 20),
+            touched: Bytes(16 << 10),
+            write_share: Share::ZERO,
+            log: Bytes(0),
+        }),
+    };
+    let mut load = HashLoad::new(&service, &allowed_cpus().unwrap()).unwrap();
+    let folder = std::fs::read_dir(dir.path()).unwrap().next().unwrap();
+    let data = folder.unwrap().path().join("data-0");
+    let data = std::fs::OpenOptions::new().write(true).open(data).unwrap();
+    data.set_len(0).unwrap();
+    let work = trial(&mut load, 500.0, Duration::from_secs(60));
+    assert!(work.intended > 0);
+    assert_eq!((work.errors.status, work.completed), (work.intended, 0));
+    let why = load.check().unwrap_err().to_string();
+    assert!(why.contains("could not use their files"), "{why}");
 }

@@ -227,6 +227,8 @@ mod tests {
             deviation_share: 0.1,
             request_cpu: CpuTime::ZERO,
             waiting: None,
+            memory: None,
+            files: None,
         }));
         plan.calibration.window = Duration::from_secs(1);
         plan.calibration.first = Rate::of(10, Duration::from_secs(1));

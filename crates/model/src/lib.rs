@@ -36,6 +36,7 @@ mod date;
 mod estimate;
 mod finding;
 mod goal;
+mod hash_use;
 mod headrooms;
 mod histogram;
 mod ns;
@@ -81,6 +82,7 @@ pub use finding::{
     NeverCarried, NoHeadroom, PooledCpu, RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile, each_once};
+pub use hash_use::{FileUse, MemoryUse};
 pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
 pub use histogram::Histogram;
 pub use ns::{Ns, NsList, OptionNs};

@@ -1,6 +1,6 @@
 //! What is under test.
 
-use crate::{Bytes, CpuTime, Rate, shown_url};
+use crate::{Bytes, CpuTime, FileUse, MemoryUse, Rate, shown_url};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -28,7 +28,8 @@ pub struct HashService {
     pub mean_block: Bytes,
     /// The standard deviation of the size, as a share of the mean.
     pub deviation_share: f64,
-    /// What one request was calibrated to cost.
+    /// What hashing in one request was calibrated to cost. Memory and files come on top: what a
+    /// request costs with them, each trial measures.
     #[serde(rename = "request_cpu_ns")]
     pub request_cpu: CpuTime,
     /// How its workers wait for requests, by the name of a waiting policy; left out if they sleep.
@@ -38,6 +39,12 @@ pub struct HashService {
         skip_serializing_if = "Option::is_none"
     )]
     pub waiting: Option<String>,
+    /// The memory that requests touch besides the block; left out for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryUse>,
+    /// The files that requests read and write; left out for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileUse>,
 }
 
 /// An HTTP/1.1 server and the request that it is asked again and again.
@@ -176,6 +183,10 @@ impl fmt::Display for Workload {
                 h.waiting
                     .iter()
                     .try_for_each(|name| write!(f, ", waiting {name}"))?;
+                h.memory.iter().try_for_each(|m| write!(f, ", {m}"))?;
+                h.files
+                    .iter()
+                    .try_for_each(|files| write!(f, ", {files}"))?;
                 f.write_str(")")
             }
             Workload::Http(h) => write!(f, "{} {}", h.method, shown_url(&h.url)),

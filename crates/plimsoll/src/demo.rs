@@ -67,7 +67,11 @@ pub(crate) fn run(args: &DemoArgs, output: &Output) -> Result<(), Failure> {
     words.extend(page.words(&scenario).into_iter().map(OsString::from));
     words.extend(args.more.iter().cloned());
     let shown = output.shown_words(words.iter().cloned());
-    let text: Vec<String> = page.text.iter().flat_map(|text| wrap(text, WIDTH)).collect();
+    let text: Vec<String> = page
+        .text
+        .iter()
+        .flat_map(|text| wrap(text, WIDTH))
+        .collect();
     let (question, text, command) = (page.question, text.join("\n"), shown.join(" "));
     output.print(&format!("{question}\n\n{text}\n\n$ {command}\n\n"))?;
     crate::run(&help::parsed(&words)?)

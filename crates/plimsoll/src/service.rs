@@ -10,10 +10,11 @@ use crate::note::note;
 use crate::output::Output;
 use crate::stop::Stop;
 use lines::Line;
+use plimsoll_engine::room;
 use plimsoll_experiments::args::{any_seed, hash_service};
 use plimsoll_host::{Root, own_allowed_cpus};
 use plimsoll_lab::{
-    Asked, ControlSocket, Interval, Kept, LabError, Message, Rating, Service, Totals,
+    Asked, ControlSocket, Interval, Kept, LabError, Message, Rating, Service, Target, Totals,
 };
 use plimsoll_law::{SettleDecision, SettlePhase};
 use plimsoll_load::hash;
@@ -88,8 +89,9 @@ fn cpus(args: &ServiceArgs, root: &Root) -> Result<CpuSet, Failure> {
 }
 
 /// The rating that is kept, or one that is measured now and kept.
-fn rating(args: &ServiceArgs, cpus: &CpuSet, root: &Root, stop: &Stop) -> Result<Rating, LabError> {
-    let asked = hash_service();
+fn rating(args: &ServiceArgs, cpus: &CpuSet, root: &Root, stop: &Stop) -> Result<Rating, Failure> {
+    let asked = args.hash.of(hash_service());
+    room::check(&asked, root)?;
     if let Some(rated) = args.rated {
         let service = calibrated(asked, cpus)?;
         return Ok(Rating::assumed(service, cpus, rated));

@@ -18,6 +18,8 @@ pub(crate) fn plan() -> Plan {
         deviation_share: 0.25,
         request_cpu: CpuTime(Duration::from_millis(1)),
         waiting: None,
+        memory: None,
+        files: None,
     }));
     plan.arrivals = Arrivals::Poisson;
     plan.run.passes = 2;

@@ -1,5 +1,6 @@
 //! Flags of experiments that load a server.
 
+use super::hash::HashArgs;
 use super::run::RunArgs;
 use super::value::{cpus, pid, positive_duration};
 use clap::{ArgGroup, Args, ValueEnum};
@@ -7,8 +8,8 @@ use plimsoll_engine::{RunError, Site};
 use plimsoll_host::{Root, online_cpus};
 use plimsoll_load::hash;
 use plimsoll_model::{
-    Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HashService, HttpService, InterruptTime, RunPlan, ServiceAt,
-    Workload,
+    Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HashService, HttpService, InterruptTime, RunPlan,
+    ServiceAt, Workload,
 };
 use std::fs::File;
 use std::io::Read;
@@ -211,6 +212,9 @@ pub(crate) struct LoadArgs {
 
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+
+    #[command(flatten)]
+    pub(crate) hash: HashArgs,
 }
 
 impl LoadArgs {
@@ -227,7 +231,8 @@ impl LoadArgs {
             }
             None => {
                 let first = allowed.iter().next().unwrap_or(0);
-                Ok(Workload::Hash(hash::calibrate(HASH_REQUEST, first)?))
+                let service = hash::calibrate(HASH_REQUEST, first)?;
+                Ok(Workload::Hash(self.hash.of(service)))
             }
         }
     }
@@ -256,6 +261,8 @@ pub fn hash_service() -> HashService {
         deviation_share: hash::DEVIATION_SHARE,
         request_cpu: HASH_REQUEST,
         waiting: None,
+        memory: None,
+        files: None,
     }
 }
 

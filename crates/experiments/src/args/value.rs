@@ -1,7 +1,7 @@
 //! Parsers of values that several experiments take. An error says what is
 //! wanted instead.
 
-use plimsoll_model::{CpuSet, Rate, Share, parse_duration};
+use plimsoll_model::{Bytes, CpuSet, Rate, Share, parse_duration};
 use std::time::Duration;
 
 /// A set of CPUs.
@@ -29,6 +29,56 @@ pub fn share(text: &str) -> Result<Share, String> {
     number
         .and_then(|n| Share::new(n / 100.0))
         .ok_or_else(|| "give a share of all CPU time between 0% and 100%, such as 5%".into())
+}
+
+/// A share of anything.
+pub fn share_of(text: &str) -> Result<Share, String> {
+    share(text).map_err(|_| "give a share between 0% and 100%, such as 30%".into())
+}
+
+/// A size of a page or more.
+pub fn size(text: &str) -> Result<Bytes, String> {
+    size_from(Bytes(4096), text)
+}
+
+/// A size from `least` up.
+pub fn size_from(least: Bytes, text: &str) -> Result<Bytes, String> {
+    let wanted = || {
+        format!(
+            "give a size of at least {} with its unit, such as 500MiB or 2GiB (or 500M and 2G, \
+             which are the same)",
+            least.to_string().replace(".0 ", "")
+        )
+    };
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = &text[digits.len()..];
+    let letter = unit.chars().next().map(|c| c.to_ascii_uppercase());
+    let shift = match letter {
+        Some('K') => 10,
+        Some('M') => 20,
+        Some('G') => 30,
+        Some('T') => 40,
+        _ => return Err(wanted()),
+    };
+    if unit.len() == 2 && unit.to_ascii_uppercase().ends_with('B') {
+        let letter = letter.unwrap_or_default();
+        return Err(format!(
+            "{unit} is a power of 1000 to some and of 1024 to others; write {digits}{letter}iB, \
+             which is a power of 1024"
+        ));
+    }
+    if unit.len() != 1 && !unit[1..].eq_ignore_ascii_case("iB") {
+        return Err(wanted());
+    }
+    let number = digits;
+    let number: f64 = number.trim().parse().map_err(|_| wanted())?;
+    let bytes = number * f64::from(shift).exp2();
+    // Up to 2^53 a float holds each number of bytes.
+    match bytes.is_finite() && (least.0 as f64..=9.0e15).contains(&bytes) {
+        true => Ok(Bytes(bytes as u64)),
+        false => Err(wanted()),
+    }
 }
 
 /// A time above zero.

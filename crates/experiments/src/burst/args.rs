@@ -68,6 +68,15 @@ pub(super) const HELP: HelpPage = HelpPage {
         "service_cpus",
         "service_pid",
         "service_cgroup",
+        "memory",
+        "memory_touched",
+        "memory_writes",
+        "memory_spread",
+        "files",
+        "file_size",
+        "file_touched",
+        "file_writes",
+        "file_log",
     ],
 };
 
@@ -76,6 +85,7 @@ pub(super) const HELP: HelpPage = HelpPage {
 #[command(after_help = EXAMPLES, group = url_or_record())]
 pub struct BurstArgs {
     /// The server, http:// or https://, on this machine. Without: the hash service, in this process.
+    #[arg(conflicts_with_all = ["memory", "files"])]
     pub(super) url: Option<String>,
 
     /// Requests per second in a burst (default: 100).

@@ -60,6 +60,15 @@ pub(super) const HELP: HelpPage = HelpPage {
         "service_cpus",
         "service_pid",
         "service_cgroup",
+        "memory",
+        "memory_touched",
+        "memory_writes",
+        "memory_spread",
+        "files",
+        "file_size",
+        "file_touched",
+        "file_writes",
+        "file_log",
     ],
 };
 
@@ -68,6 +77,7 @@ pub(super) const HELP: HelpPage = HelpPage {
 #[command(after_help = EXAMPLES, group = url_or_record())]
 pub struct SweepArgs {
     /// The server to load, http:// or https://. Without: the hash service, in this process.
+    #[arg(conflicts_with_all = ["memory", "files"])]
     pub(super) url: Option<String>,
 
     /// A first look in under 90 s. Without: under 6 minutes, or 10 with a finer --precision.

@@ -35,6 +35,15 @@ const FIXED: &[&str] = &[
     "service_cpus",
     "service_pid",
     "service_cgroup",
+    "memory",
+    "memory_touched",
+    "memory_writes",
+    "memory_spread",
+    "files",
+    "file_size",
+    "file_touched",
+    "file_writes",
+    "file_log",
 ];
 const FLAGS: &[&str] = FIXED.split_at(17).0;
 const OF_QUESTION: usize = 12;
@@ -99,6 +108,7 @@ Examples:
 #[command(after_help = YIELD_HELP, group = url_or_record())]
 pub struct YieldArgs {
     /// The server to load, http:// or https://, on this machine. Without: the hash service, in this process.
+    #[arg(conflicts_with_all = ["memory", "files"])]
     pub(super) url: Option<String>,
 
     /// The service's load, in percent of what it carries alone (default: 60%).

@@ -30,6 +30,8 @@ pub(crate) fn hash() -> Workload {
         deviation_share: 0.25,
         request_cpu: CpuTime(Duration::from_millis(1)),
         waiting: None,
+        memory: None,
+        files: None,
     })
 }
 

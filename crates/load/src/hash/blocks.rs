@@ -2,7 +2,7 @@
 
 use crate::LoadError;
 use crate::arrivals::uniform;
-use plimsoll_model::HashService;
+use plimsoll_model::{Bytes, HashService};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 use sha1::{Digest, Sha1};
@@ -109,6 +109,14 @@ impl Data {
         Data(bytes.into())
     }
 
+    /// A part of `length` bytes, at most all, that depends on `nth`.
+    pub(super) fn some(&self, nth: u64, length: Bytes) -> &[u8] {
+        let length = (length.0 as usize).min(self.0.len());
+        let lines = ((self.0.len() - length) / LINE) as u64 + 1;
+        let begin = (nth.wrapping_mul(GAMMA) % lines) as usize * LINE;
+        &self.0[begin..begin + length]
+    }
+
     pub(super) fn digest(&self, block: Block) -> [u8; 20] {
         let mut sha = Sha1::new();
         let (mut at, mut left) = (block.offset, block.length);
@@ -125,7 +133,7 @@ impl Data {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Bytes, CpuTime};
+    use plimsoll_model::CpuTime;
 
     fn blocks(mean: u64, deviation_share: f64, seed: u64) -> Result<Blocks, LoadError> {
         let service = HashService {
@@ -133,6 +141,8 @@ mod tests {
             deviation_share,
             request_cpu: CpuTime::ZERO,
             waiting: None,
+            memory: None,
+            files: None,
         };
         Blocks::new(&service, seed)
     }

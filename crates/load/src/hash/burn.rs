@@ -60,6 +60,8 @@ fn one_thread(nth: u64, data: &Data, counts: &File, stop: &AtomicBool) -> io::Re
         deviation_share: super::DEVIATION_SHARE,
         request_cpu: CpuTime(Duration::ZERO),
         waiting: None,
+        memory: None,
+        files: None,
     };
     let blocks = Blocks::new(&service, nth).map_err(|e| io::Error::other(e.to_string()))?;
     let mut bytes: u64 = 0;

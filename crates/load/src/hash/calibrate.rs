@@ -68,6 +68,8 @@ fn service(request_cpu: CpuTime, ns_per_byte: f64) -> HashService {
         deviation_share: DEVIATION_SHARE,
         request_cpu,
         waiting: None,
+        memory: None,
+        files: None,
     }
 }
 

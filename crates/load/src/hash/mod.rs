@@ -1,7 +1,8 @@
-//! The built-in hash service: each request hashes a block with SHA-1.
+//! The built-in hash service: each request hashes a block with SHA-1. It may also read and write
+//! files and touch memory before.
 //!
-//! Its capacity can be predicted (bytes per second and core), it uses only the
-//! CPU, and it needs no network. Requests come from a [`Schedule`] directly to
+//! Without memory and files, its capacity can be predicted (bytes per second and
+//! core), and it uses only the CPU. It needs no network. Requests come from a [`Schedule`] directly to
 //! the workers of a [`Pool`], one per CPU, first come, first served. There is
 //! no generator thread: a free worker claims the next request and waits for it.
 //! With Poisson arrivals this is an M/G/k queue.
@@ -20,19 +21,28 @@
 mod blocks;
 pub mod burn;
 mod calibrate;
+mod files;
+mod footprint;
+mod memory;
+mod positions;
 mod running;
+mod work;
 
 pub use calibrate::{DEVIATION_SHARE, calibrate};
+pub use files::check_files;
+pub use footprint::Footprint;
 
 use crate::arrivals::Schedule;
 use crate::live::LiveStarts;
-use crate::tally::{Session, Tally};
+use crate::tally::{Failure, Session, Tally};
 use crate::{LiveRate, Load, LoadError, Offer, Running};
-use blocks::{Blocks, Data};
+use blocks::Blocks;
 use plimsoll_model::{CpuSet, HashService};
 use plimsoll_pool::{Pool, PoolError, Start, Starts, Waiting};
 use running::{Arrived, HashRunning};
+use std::io;
 use std::sync::Arc;
+use work::{Stores, Work};
 
 #[cfg(doc)]
 use crate::Tick;
@@ -42,15 +52,17 @@ pub struct HashLoad {
     service: HashService,
     waiting: Waiting,
     cpus: CpuSet,
-    data: Data,
+    stores: Stores,
 }
 
 impl HashLoad {
-    /// Prepares the service on `cpus`.
+    /// Prepares the service on `cpus`: fills its memory and makes its files, which takes as long as the disk writes them. These are removed
+    /// with the last service that uses them.
     ///
     /// # Errors
-    /// [`LoadError::Mistake`] if `service` describes invalid blocks or names no waiting policy, or
-    /// there is no CPU.
+    /// [`LoadError::Mistake`] if `service` describes invalid blocks, memory or files, or names no
+    /// waiting policy, or there is no CPU or no room for the files; [`LoadError::System`] if memory
+    /// or files cannot be had. Whether there is enough memory is not checked.
     pub fn new(service: &HashService, cpus: &CpuSet) -> Result<HashLoad, LoadError> {
         Blocks::new(service, 0)?;
         if cpus.is_empty() {
@@ -62,8 +74,13 @@ impl HashLoad {
             service: service.clone(),
             waiting: waiting.map_err(|error| LoadError::Mistake(error.to_string()))?,
             cpus: cpus.clone(),
-            data: Data::prepare(),
+            stores: Stores::prepare(service, cpus.len())?,
         })
+    }
+
+    /// The share of memory and files that requests use, shared by the service on all CPUs.
+    pub fn footprint(&self) -> Footprint {
+        self.stores.footprint.clone()
     }
 
     /// The same service on other CPUs; `cpus` must not be empty.
@@ -73,12 +90,17 @@ impl HashLoad {
             service: self.service.clone(),
             waiting: self.waiting,
             cpus,
-            data: self.data.clone(),
+            stores: self.stores.clone(),
         }
     }
 }
 
 impl Load for HashLoad {
+    /// Says which error of a file a request met first, if any did.
+    fn check(&self) -> Result<(), LoadError> {
+        self.stores.check()
+    }
+
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
         let schedule = Schedule::offered(offer, 0, 1);
         Ok(Box::new(self.start_at(schedule, offer)?))
@@ -100,16 +122,17 @@ impl HashLoad {
         Ok(Box::new(self.start_at(starts, offer)?))
     }
 
-    /// What request number `index` does, for a caller that has its own threads.
+    /// What request number `index` does, for a caller that has its own threads. It fails if its files
+    /// cannot be read or written.
     ///
     /// # Errors
     /// As for [`HashLoad::new`].
-    pub fn requests(&self, seed: u64) -> Result<impl Fn(u64) + Send + Sync + 'static, LoadError> {
-        let (blocks, data) = (Blocks::new(&self.service, seed)?, self.data.clone());
-        Ok(move |index| {
-            // Prevents the compiler from removing unused work.
-            std::hint::black_box(data.digest(blocks.of_request(index)));
-        })
+    pub fn requests(
+        &self,
+        seed: u64,
+    ) -> Result<impl Fn(u64) -> io::Result<()> + Send + Sync + 'static, LoadError> {
+        let work = Work::new(&self.service, &self.stores, seed)?;
+        Ok(move |index| work.request(index))
     }
 
     fn start_at<S>(&self, starts: S, offer: &Offer) -> Result<HashRunning<S>, LoadError>
@@ -128,8 +151,13 @@ impl HashLoad {
             let tally = &of_workers[start.worker];
             tally.due(start.intended_ns, start.slip_ns());
             tally.sent(start.intended_ns);
-            request(start.index);
-            tally.done(start.intended_ns, tally.session().now_ns());
+            let done = request(start.index);
+            let now_ns = tally.session().now_ns();
+            match done {
+                Ok(()) => tally.done(start.intended_ns, now_ns),
+                // A server would answer with a status of 500.
+                Err(_) => tally.failed(start.intended_ns, Failure::Status, now_ns),
+            }
         };
         let began = session.began();
         let pool = Pool::start_waiting(&self.cpus, (began, self.waiting), starts, serve)?;

@@ -1,8 +1,8 @@
 //! The flags of `plimsoll service`.
 
 use clap::{ArgGroup, Args};
-use plimsoll_experiments::args::ArrivalChoice;
 use plimsoll_experiments::args::value::{cpus, positive_duration, rate};
+use plimsoll_experiments::args::{ArrivalChoice, HashArgs};
 use plimsoll_lab::Target;
 use plimsoll_law::LatencyGoal;
 use plimsoll_model::{CpuSet, Goal, LoadLevel, Rate};
@@ -31,6 +31,8 @@ Examples:
         change the load while it runs
   plimsoll service --listen 127.0.0.1:8080
         the hash service as an HTTP server, for any load generator and Prometheus
+  plimsoll service --memory 2GiB --files /var/tmp --file-size 1GiB
+        requests also touch memory, and read files
 
 Exit status: 0, also at Ctrl-C; 1 if the goal of --until is missed at any load, 2
 for a mistake in what was asked, 130 at Ctrl-C during the calibration.";
@@ -90,6 +92,9 @@ pub(crate) struct ServiceArgs {
     /// CPUs of the service, such as 0-3,8 (default: all that this process may use).
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     pub(super) cpus: Option<CpuSet>,
+
+    #[command(flatten)]
+    pub(super) hash: HashArgs,
 }
 
 impl ServiceArgs {

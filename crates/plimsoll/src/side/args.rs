@@ -1,6 +1,7 @@
 //! The flags of `plimsoll side`.
 
 use clap::{Args, ValueEnum};
+use plimsoll_experiments::args::value::size_from;
 use plimsoll_law::Headroom;
 use plimsoll_model::{Bytes, parse_duration};
 use plimsoll_side::{CpuMechanism, GuardSpec};
@@ -159,38 +160,9 @@ fn period(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "give a time between 100ms and 10s with its unit, such as 1s".into())
 }
 
+/// Less than a mebibyte holds no program.
 fn bytes(text: &str) -> Result<Bytes, String> {
-    const WANTED: &str = "give a size of at least 1MiB with its unit, such as 500MiB or 2GiB \
-         (or 500M and 2G, which are the same)";
-    let text = text.trim();
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = &text[digits.len()..];
-    let letter = unit.chars().next().map(|c| c.to_ascii_uppercase());
-    let shift = match letter {
-        Some('K') => 10,
-        Some('M') => 20,
-        Some('G') => 30,
-        Some('T') => 40,
-        _ => return Err(WANTED.into()),
-    };
-    if unit.len() == 2 && unit.to_ascii_uppercase().ends_with('B') {
-        let letter = letter.unwrap_or_default();
-        return Err(format!(
-            "{unit} is a power of 1000 to some and of 1024 to others; write {digits}{letter}iB, \
-             which is a power of 1024"
-        ));
-    }
-    if unit.len() != 1 && !unit[1..].eq_ignore_ascii_case("iB") {
-        return Err(WANTED.into());
-    }
-    let number = digits;
-    let number: f64 = number.trim().parse().map_err(|_| WANTED)?;
-    let bytes = number * f64::from(shift).exp2();
-    // Up to 2^53 a float holds each number of bytes.
-    match bytes.is_finite() && (1_048_576.0..=9.0e15).contains(&bytes) {
-        true => Ok(Bytes(bytes as u64)),
-        false => Err(WANTED.into()),
-    }
+    size_from(Bytes(1 << 20), text)
 }
 
 #[cfg(test)]

@@ -73,6 +73,8 @@ fn old_plan<P: Serialize>(version: u32, plan: &P) -> String {
         deviation_share: 0.0,
         request_cpu: CpuTime::default(),
         waiting: None,
+        memory: None,
+        files: None,
     });
     let mut old = serde_json::to_value(Plan::blank(workload)).unwrap();
     let old = old.as_object_mut().unwrap();
@@ -151,4 +153,12 @@ where
     }
     drop(conn);
     std::fs::remove_file(new).unwrap();
+}
+
+#[test]
+fn a_service_without_them_is_recorded_as_before_and_read_from_old_records() {
+    let old =
+        r#"{"kind":"hash","mean_block_bytes":4096,"deviation_share":0.25,"request_cpu_ns":1000}"#;
+    let read: Workload = serde_json::from_str(old).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), old);
 }

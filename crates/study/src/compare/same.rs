@@ -2,7 +2,7 @@
 //! same settings.
 
 use super::{CompareError, Run};
-use plimsoll_model::{HIDDEN, HttpService, WorkUnit, Workload, shown_url};
+use plimsoll_model::{FileUse, HIDDEN, HttpService, WorkUnit, Workload, shown_url};
 
 pub(super) fn workload(first: &Run, other: &Run) -> Result<(), CompareError> {
     match difference(&first.workload, &other.workload) {
@@ -65,12 +65,29 @@ fn sorted(run: &Run) -> Vec<String> {
 fn difference(a: &Workload, b: &Workload) -> Option<String> {
     match (a, b) {
         (Workload::Hash(a), Workload::Hash(b)) => {
-            let same = a.request_cpu == b.request_cpu && a.deviation_share == b.deviation_share;
+            let same = a.request_cpu == b.request_cpu
+                && a.deviation_share == b.deviation_share
+                && a.memory == b.memory
+                && same_files(a.files.as_ref(), b.files.as_ref());
             (!same).then(|| "the hash service with requests of another kind".to_owned())
         }
         (Workload::Http(a), Workload::Http(b)) => request_difference(a, b),
         (Workload::Imported(_), Workload::Imported(_)) => None,
         _ => Some(format!("{} and {}", kind(a), kind(b))),
+    }
+}
+
+/// Wherever they lie: the disk is a part of the machine.
+fn same_files(a: Option<&FileUse>, b: Option<&FileUse>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => {
+            let there = FileUse {
+                dir: b.dir.clone(),
+                ..a.clone()
+            };
+            there == *b
+        }
+        (a, b) => a.is_none() && b.is_none(),
     }
 }
 

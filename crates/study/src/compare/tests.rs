@@ -53,6 +53,8 @@ fn hash_service(block: u64) -> Workload {
         deviation_share: 0.25,
         request_cpu: CpuTime(Duration::from_millis(1)),
         waiting: None,
+        memory: None,
+        files: None,
     })
 }
 

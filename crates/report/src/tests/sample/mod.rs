@@ -214,6 +214,8 @@ pub(super) fn nothing_valid() -> Sample {
         deviation_share: 0.3,
         request_cpu: CpuTime(Duration::from_micros(50)),
         waiting: None,
+        memory: None,
+        files: None,
     }));
     sample.provenance = Provenance::default();
     sample.requirements.clear();

@@ -196,6 +196,8 @@ fn plan(missing: &MissingArm) -> YieldPlan {
         deviation_share: 0.25,
         request_cpu: CpuTime(Duration::from_millis(1)),
         waiting: None,
+        memory: None,
+        files: None,
     }));
     load.run.window = Duration::from_secs(5);
     load.run.passes = 8;

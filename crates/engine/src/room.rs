@@ -1,0 +1,98 @@
+//! Whether there is room for what the hash service uses.
+
+use crate::conduct::RunError;
+use plimsoll_host::{Root, available_memory};
+use plimsoll_load::hash::check_files;
+use plimsoll_model::{Bytes, HashService};
+
+/// Left to others: an eighth of what is available, and at least this. A machine that reclaims memory
+/// measures that instead.
+const LEAST_RESERVE: Bytes = Bytes(128 << 20);
+
+/// Checks that memory and files of `service` fit into what there is.
+///
+/// # Errors
+/// [`RunError::Usage`] if the heap is larger than the available memory or the limit of the own
+/// cgroup less a reserve; [`RunError::Load`] if the files do not fit or their folder cannot be
+/// written to.
+pub fn check(service: &HashService, root: &Root) -> Result<(), RunError> {
+    let heap = service.memory.map_or(Bytes(0), |memory| memory.heap);
+    if let Some(available) = available_memory(root) {
+        let reserve = LEAST_RESERVE.0.max(available.0 / 8);
+        let most = Bytes(available.0.saturating_sub(reserve));
+        if heap > most {
+            return Err(RunError::Usage(format!(
+                "--memory {heap} does not fit: {available} are available here, of which {} stay \
+                 free for others; give up to {most}",
+                Bytes(reserve)
+            )));
+        }
+    }
+    match &service.files {
+        Some(files) => Ok(check_files(files)?),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{CpuTime, FileUse, MemoryUse, Share};
+
+    fn service(heap: u64) -> HashService {
+        HashService {
+            mean_block: Bytes(1),
+            deviation_share: 0.0,
+            request_cpu: CpuTime::ZERO,
+            waiting: None,
+            memory: Some(MemoryUse {
+                heap: Bytes(heap),
+                touched: Bytes(4096),
+                write_share: Share::ZERO,
+                spread: 0.25,
+            }),
+            files: None,
+        }
+    }
+
+    fn root_with(mem_available: &str) -> (tempfile::TempDir, Root) {
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::create_dir(tree.path().join("proc")).unwrap();
+        std::fs::write(tree.path().join("proc/meminfo"), mem_available).unwrap();
+        let root = Root::at(tree.path());
+        (tree, root)
+    }
+
+    #[test]
+    fn a_heap_beyond_what_is_available_is_refused_with_what_there_is() {
+        let (_tree, root) = root_with("MemAvailable:    1048576 kB\n");
+        assert!(check(&service(800 << 20), &root).is_ok());
+        let refused = check(&service(1000 << 20), &root).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "--memory 1000.0 MiB does not fit: 1.0 GiB are available here, of which 128.0 MiB stay \
+             free for others; give up to 896.0 MiB"
+        );
+    }
+
+    #[test]
+    fn without_a_figure_nothing_is_refused() {
+        let (_tree, root) = root_with("");
+        assert!(check(&service(1 << 50), &root).is_ok());
+    }
+
+    #[test]
+    fn files_are_checked_before_the_run() {
+        let (_tree, root) = root_with("");
+        let mut service = service(4096);
+        service.files = Some(FileUse {
+            dir: "/nowhere/at/all".into(),
+            size: Bytes(4096),
+            touched: Bytes(4096),
+            write_share: Share::ZERO,
+            log: Bytes(0),
+        });
+        let refused = check(&service, &root).unwrap_err().to_string();
+        assert!(refused.contains("/nowhere/at/all"), "{refused}");
+    }
+}
