@@ -98,6 +98,9 @@ fn measured<S: TrialSetting, O>(trial: &Trial<S, O>) -> String {
             None => format!("CPUs {:.0} % busy", share.pct()),
         });
     }
+    if let Some(doubt) = &trial.machine.doubt {
+        parts.push(format!("CPU use unknown: {doubt}"));
+    }
     let errors = trial.work.errors.total();
     if errors > 0 {
         parts.push(format!("{errors} failed"));

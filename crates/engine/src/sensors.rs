@@ -2,13 +2,13 @@
 
 use crate::conduct::RunError;
 use plimsoll_host::{
-    CpuMeter, HostError, Listeners, NodeMetrics, Pid, ProcessStat, Reading, Root, Sensors,
-    ServiceSource, Subject, Window, difference, listeners, process_name,
+    CpuMeter, HostError, Listeners, NodeDoubt, NodeMetrics, NodeTimes, Pid, ProcessStat, Reading,
+    Root, Sensors, ServiceSource, Subject, Window, difference, listeners, process_name,
 };
 use plimsoll_load::http::get_text;
 use plimsoll_model::{CpuPlan, CpuSet, Millicores, ServiceUse, shown_url};
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a node_exporter may take: it is read within a trial.
 const METRICS_TIMEOUT: Duration = Duration::from_millis(500);
@@ -212,6 +212,7 @@ impl TrialSensors {
             sensors,
             quota: self.quota,
             target: self.target.clone(),
+            mixed: None,
         })
     }
 
@@ -235,6 +236,8 @@ pub struct OpenSensors {
     sensors: Sensors,
     quota: Option<Millicores>,
     target: ServiceTarget,
+    /// Why the readings so far are not of one host.
+    mixed: Option<NodeDoubt>,
 }
 
 impl OpenSensors {
@@ -254,17 +257,29 @@ impl OpenSensors {
         let ServiceTarget::Node(url) = &self.target else {
             return Ok(reading);
         };
+        let asked = Instant::now();
         let text = get_text(url, METRICS_TIMEOUT, MOST_METRICS)?;
+        let times = NodeTimes {
+            asked,
+            answered: Instant::now(),
+        };
         let metrics = NodeMetrics::parse(&text).map_err(|error| {
             RunError::Sensor(format!("--node-metrics {}: {error}", shown_url(url)))
         })?;
-        Ok(reading.with_node_metrics(metrics))
+        Ok(reading.with_node_metrics(metrics, times))
     }
 
     /// What was used between two readings. All CPU time of another host is its
     /// service's: node_exporter has nothing finer.
-    pub fn window(&self, earlier: &Reading, later: &Reading) -> Window {
-        let mut window = difference(earlier, later);
+    pub fn window(&mut self, earlier: &Reading, later: &Reading) -> Window {
+        let window = difference(earlier, later);
+        if let Some(doubt) = window.doubt.as_ref().filter(|doubt| doubt.is_lasting()) {
+            self.mixed.get_or_insert_with(|| doubt.clone());
+        }
+        self.completed(window)
+    }
+
+    fn completed(&self, mut window: Window) -> Window {
         window.machine.service_quota = self.quota;
         if matches!(self.target, ServiceTarget::Node(_)) {
             window.service = window.machine.cpu.map(|cpu| ServiceUse {
@@ -278,9 +293,13 @@ impl OpenSensors {
 
     /// The same for the whole window of a trial. If the service's processes
     /// changed in it, its CPU time is unknown: that of new processes is not
-    /// counted, while their answers are.
+    /// counted, while their answers are. So it is if two hosts answered in
+    /// turns within it, though one did at both edges.
     pub fn whole(&mut self, earlier: &Reading, later: &Reading) -> Result<Window, RunError> {
         let mut window = self.window(earlier, later);
+        if let Some(doubt) = self.mixed.clone() {
+            window = self.completed(window.doubted(doubt));
+        }
         if let ServiceTarget::Listening(at) = self.target {
             let same = match listeners(&self.root, at)? {
                 Listeners::Found(pids) => self.sensors.includes_all(&pids)?,

@@ -50,6 +50,7 @@ mod last_cpu;
 mod monitors;
 mod moves;
 mod node_metrics;
+mod node_window;
 mod pressure;
 mod process;
 mod process_tree;
@@ -77,6 +78,7 @@ pub use last_cpu::{Family, TaskCpuReader, TaskOnCpu, processes_named, processes_
 pub use monitors::Monitors;
 pub use moves::{Move, MoveEvents, Moved};
 pub use node_metrics::{NodeMetrics, NodeMetricsError};
+pub use node_window::{NodeDoubt, NodeTimes};
 pub use pressure::pressure;
 pub use process::{
     Pid, ProcessStat, Tid, allowed_cpus, available_memory, ignores_children, online_cpus,

@@ -5,9 +5,13 @@
 //! user time includes guest time; it is subtracted here.
 
 use crate::stat::{CpuTimes, sum};
-use plimsoll_model::{CpuId, CpuTime, CpuUse, Pressure};
+use plimsoll_model::{CpuId, CpuTime, CpuUse, MAX_CPU, Pressure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+/// In seconds: no counter of time reaches 30 years. Sums over all CPUs and modes stay far
+/// below what a [`Duration`] holds.
+const HIGHEST_TIME: f64 = 1e9;
 
 /// CPU counters of another host since its boot, and pressure.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +44,22 @@ pub enum NodeMetricsError {
         /// Truncated to 80 characters.
         line: String,
     },
+    #[error(
+        "the line '{line}' has a CPU number above {MAX_CPU}, which Linux does not give; give the \
+         address of a node_exporter"
+    )]
+    CpuNumber {
+        /// Truncated to 80 characters.
+        line: String,
+    },
+    #[error(
+        "the value of the line '{line}' is not within 0 to {HIGHEST_TIME} s, so it is no counter of \
+         time; give the address of a node_exporter"
+    )]
+    Time {
+        /// Truncated to 80 characters.
+        line: String,
+    },
 }
 
 /// Time by CPU and mode.
@@ -49,8 +69,9 @@ impl NodeMetrics {
     /// Parses the answer to a GET of `/metrics`.
     ///
     /// # Errors
-    /// If a line is not a metric or a CPU counter is missing. A value that is
-    /// not a number counts as missing.
+    /// If a line is not a metric, a CPU counter is missing, a CPU's number is
+    /// above [`MAX_CPU`], or a time is below 0 or above 1e9 s. A value that is
+    /// not a number (NaN) counts as missing.
     pub fn parse(text: &str) -> Result<NodeMetrics, NodeMetricsError> {
         let mut modes = Modes::new();
         let mut guests = Modes::new();
@@ -62,20 +83,22 @@ impl NodeMetrics {
                 continue;
             }
             let malformed = || NodeMetricsError::Malformed {
-                line: line.chars().take(80).collect(),
+                line: shortened(line),
             };
             let name_ends = line.find(['{', ' ', '\t']).ok_or_else(malformed)?;
             let (name, rest) = line.split_at(name_ends);
             let sample = || Sample::parse(rest).ok_or_else(malformed);
             match name {
-                "node_cpu_seconds_total" => add(&mut modes, &sample()?, malformed)?,
-                "node_cpu_guest_seconds_total" => add(&mut guests, &sample()?, malformed)?,
+                "node_cpu_seconds_total" => add(&mut modes, &sample()?, line)?,
+                "node_cpu_guest_seconds_total" => add(&mut guests, &sample()?, line)?,
                 "node_context_switches_total" => context_switches = sample()?.count(),
-                "node_pressure_cpu_waiting_seconds_total" => waits.cpu_some = sample()?.time(),
-                "node_pressure_memory_waiting_seconds_total" => {
-                    waits.memory_some = sample()?.time();
+                "node_pressure_cpu_waiting_seconds_total" => {
+                    waits.cpu_some = sample()?.time(line)?;
                 }
-                "node_pressure_io_waiting_seconds_total" => waits.io_some = sample()?.time(),
+                "node_pressure_memory_waiting_seconds_total" => {
+                    waits.memory_some = sample()?.time(line)?;
+                }
+                "node_pressure_io_waiting_seconds_total" => waits.io_some = sample()?.time(line)?,
                 _ => {}
             }
         }
@@ -86,15 +109,23 @@ impl NodeMetrics {
     }
 }
 
-fn add<'a>(
-    modes: &mut Modes<'a>,
-    sample: &Sample<'a>,
-    malformed: impl Fn() -> NodeMetricsError,
-) -> Result<(), NodeMetricsError> {
-    let cpu = sample.label("cpu").ok_or_else(&malformed)?;
+/// For messages.
+fn shortened(line: &str) -> String {
+    line.chars().take(80).collect()
+}
+
+fn add<'a>(modes: &mut Modes<'a>, sample: &Sample<'a>, line: &str) -> Result<(), NodeMetricsError> {
+    let malformed = || NodeMetricsError::Malformed {
+        line: shortened(line),
+    };
+    let cpu = sample.label("cpu").ok_or_else(malformed)?;
     let cpu: CpuId = cpu.parse().map_err(|_| malformed())?;
-    let mode = sample.label("mode").ok_or_else(&malformed)?;
-    let Some(time) = sample.time() else {
+    if cpu > MAX_CPU {
+        let line = shortened(line);
+        return Err(NodeMetricsError::CpuNumber { line });
+    }
+    let mode = sample.label("mode").ok_or_else(malformed)?;
+    let Some(time) = sample.time(line)? else {
         return Ok(());
     };
     match modes.insert((cpu, mode), time) {
@@ -177,9 +208,18 @@ impl<'a> Sample<'a> {
         found.map(|(_, value)| *value)
     }
 
-    /// The value in seconds; `None` if it is not a valid duration.
-    fn time(&self) -> Option<Duration> {
-        Duration::try_from_secs_f64(self.value).ok()
+    /// The value in seconds; `None` if it is not a number. `line` is for messages.
+    fn time(&self, line: &str) -> Result<Option<Duration>, NodeMetricsError> {
+        if self.value.is_nan() {
+            return Ok(None);
+        }
+        let possible = (0.0..=HIGHEST_TIME).contains(&self.value);
+        let time = possible.then(|| Duration::try_from_secs_f64(self.value).ok());
+        time.flatten()
+            .map(Some)
+            .ok_or_else(|| NodeMetricsError::Time {
+                line: shortened(line),
+            })
     }
 
     fn count(&self) -> Option<u64> {

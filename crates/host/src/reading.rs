@@ -3,6 +3,7 @@
 use crate::both;
 use crate::clock::ClockCounts;
 use crate::node_metrics::NodeMetrics;
+use crate::node_window::{NodeDoubt, NodeTimes};
 use crate::pressure;
 use crate::stat::CpuTimes;
 use crate::task::{self, TaskTimes};
@@ -23,6 +24,8 @@ pub struct Reading {
     pub(crate) service: Option<TaskTimes>,
     pub(crate) generator: Option<CpuTime>,
     pub(crate) observer: Option<CpuTime>,
+    /// When the counters of another host were read; `None` for those of this one.
+    pub(crate) node: Option<NodeTimes>,
 }
 
 impl Reading {
@@ -39,15 +42,18 @@ impl Reading {
             service: None,
             generator: None,
             observer: None,
+            node: None,
         }
     }
 
     /// This reading with the machine counters of the host that runs the
     /// service, all CPUs of which are the service's. This machine's own CPU
-    /// time, pressure, frequency and energy do not describe that host.
+    /// time, pressure, frequency and energy do not describe that host. The
+    /// host read its counters at some moment within `times`.
     #[must_use]
-    pub fn with_node_metrics(self, metrics: NodeMetrics) -> Reading {
+    pub fn with_node_metrics(self, metrics: NodeMetrics, times: NodeTimes) -> Reading {
         Reading {
+            node: Some(times),
             service_cpus: metrics.cpu.each.keys().copied().collect(),
             generator_cpus: CpuSet::default(),
             cpu: Some(metrics.cpu),
@@ -70,11 +76,47 @@ pub struct Window {
     /// Use of the threads of this process that generate load; `None` without
     /// any.
     pub generator_cpu: Option<CpuTime>,
+    /// Why nothing is known of the counters of another host.
+    pub doubt: Option<NodeDoubt>,
+}
+
+impl Window {
+    /// The same without what another host's counters give, because of a doubt.
+    #[must_use]
+    pub fn doubted(self, doubt: NodeDoubt) -> Window {
+        Window {
+            machine: MachineUse {
+                cpu: None,
+                service_cpu: None,
+                context_switches: None,
+                pressure: None,
+                doubt: Some(doubt.to_string()),
+                ..self.machine
+            },
+            doubt: Some(doubt),
+            ..self
+        }
+    }
 }
 
 /// Subtracts two readings of the same sensors. A counter that one of them lacks
-/// is `None`.
+/// is `None`, and so are all of another host whose counters are impossible.
 pub fn difference(earlier: &Reading, later: &Reading) -> Window {
+    let window = plain_difference(earlier, later);
+    match doubt(earlier, later) {
+        Some(doubt) => window.doubted(doubt),
+        None => window,
+    }
+}
+
+/// Why the counters of another host do not give what it used.
+fn doubt(earlier: &Reading, later: &Reading) -> Option<NodeDoubt> {
+    let (then, now) = earlier.cpu.as_ref().zip(later.cpu.as_ref())?;
+    let (from, to) = earlier.node.zip(later.node)?;
+    NodeDoubt::between(then, now, from.until(to))
+}
+
+fn plain_difference(earlier: &Reading, later: &Reading) -> Window {
     let cpu = later.cpu.as_ref().zip(earlier.cpu.as_ref());
     let cpu = cpu.map(|(now, then)| now.since(then));
     let clock = later.clock.as_ref().zip(earlier.clock.as_ref());
@@ -97,9 +139,11 @@ pub fn difference(earlier: &Reading, later: &Reading) -> Window {
             // These are not kernel counters; the experiment sets them.
             service_quota: None,
             view_cpu: None,
+            doubt: None,
         },
         service,
         generator_cpu: both(later.generator, earlier.generator, CpuTime::since),
+        doubt: None,
     }
 }
 
@@ -142,6 +186,7 @@ mod tests {
             }),
             generator: Some(ms(n)),
             observer: Some(ms(n)),
+            node: None,
         }
     }
 
@@ -191,10 +236,11 @@ mod tests {
     fn remote_service_uses_its_own_hosts_counters() {
         let at = Instant::now();
         let remote = |n| {
-            full(at, n).with_node_metrics(NodeMetrics {
+            let metrics = NodeMetrics {
                 cpu: busy(n, 8),
                 pressure: None,
-            })
+            };
+            full(at, n).with_node_metrics(metrics, NodeTimes::at(at))
         };
         let window = difference(&remote(10), &remote(15));
         let machine = window.machine;
@@ -205,5 +251,27 @@ mod tests {
         assert_eq!((machine.pressure, machine.energy), (None, None));
         assert_eq!((machine.frequency_hz, machine.clock_ratio), (None, None));
         assert_eq!(window.generator_cpu, Some(ms(5)));
+        assert_eq!((window.doubt, machine.doubt), (None, None));
+    }
+
+    #[test]
+    fn counters_of_another_host_that_fall_are_unknown_and_our_own_are_not() {
+        let at = Instant::now();
+        let remote = |user| {
+            let metrics = NodeMetrics {
+                cpu: busy(user, 2),
+                pressure: Some(Pressure::default()),
+            };
+            full(at, 10).with_node_metrics(metrics, NodeTimes::at(at))
+        };
+        let window = difference(&remote(15), &remote(10));
+        let machine = &window.machine;
+        assert_eq!((machine.cpu, machine.service_cpu), (None, None));
+        assert_eq!((machine.context_switches, machine.pressure), (None, None));
+        let why = machine.doubt.as_deref().unwrap();
+        assert_eq!(why, "the user time of CPU 0 fell");
+        assert_eq!(window.generator_cpu, Some(ms(0)), "of this host");
+        let here = difference(&full(at, 15), &full(at, 10));
+        assert!(here.machine.cpu.is_some());
     }
 }

@@ -187,7 +187,14 @@ impl fmt::Display for Reason {
                 guard,
                 value,
                 limit,
-            } => write!(f, "{guard} is {value}, over its limit of {limit}"),
+            } => {
+                let value = over(*value, *limit);
+                write!(
+                    f,
+                    "{guard} is {value}, over its limit of {}",
+                    number(*limit)
+                )
+            }
             Reason::Blind {
                 missing,
                 periods,
@@ -225,6 +232,21 @@ fn write_blind(
              inputs (now {periods})"
         ),
         None => write!(f, "{missing}, and this law keeps its last decision"),
+    }
+}
+
+/// A value above its limit with three significant digits, or as many as show that it is.
+fn over(value: f64, limit: f64) -> String {
+    let rounded = |digits| format!("{value:.digits$e}").parse().unwrap_or(value);
+    let shown = (2..16).map(rounded).find(|shown: &f64| *shown > limit);
+    number(shown.unwrap_or(value))
+}
+
+/// All digits; with an exponent where zeros would hide them.
+fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 | 1e-6..1e12 => value.to_string(),
+        _ => format!("{value:e}"),
     }
 }
 
@@ -289,6 +311,28 @@ mod tests {
             ),
         ] {
             assert_eq!(reason.to_string(), sentence);
+        }
+    }
+
+    #[test]
+    fn a_value_over_its_limit_is_shown_to_be_over_it() {
+        for (value, limit, shown) in [
+            (0.049_912_3, 0.01, "0.0499, over its limit of 0.01"),
+            (0.010_000_01, 0.01, "0.01000001, over its limit of 0.01"),
+            (1_234.56, 1_230.0, "1235, over its limit of 1230"),
+            (1_234.56, 900.0, "1230, over its limit of 900"),
+            (-0.5, -0.75, "-0.5, over its limit of -0.75"),
+            (0.5, 0.0, "0.5, over its limit of 0"),
+            (4e-9, 1e-9, "4e-9, over its limit of 1e-9"),
+            (1.0 / 3.0 * 1e300, 1.0, "3.33e299, over its limit of 1"),
+        ] {
+            let guard = "errors".to_owned();
+            let reason = Reason::GuardOver {
+                guard,
+                value,
+                limit,
+            };
+            assert_eq!(reason.to_string(), format!("errors is {shown}"));
         }
     }
 

@@ -9,9 +9,10 @@ use std::str::FromStr;
 /// The number of a logical CPU, as the kernel counts them.
 pub type CpuId = u32;
 
-/// The kernel's own upper bound on CPU numbers is 8192 (`CONFIG_NR_CPUS` on
-/// x86-64 with `MAXSMP`); more is a typing mistake.
-const MAX_CPU: CpuId = 8191;
+/// The highest CPU number that a [`CpuSet`] is read with. The kernel's own upper bound on
+/// the number of CPUs is 8192 (`CONFIG_NR_CPUS` on x86-64 with `MAXSMP`); more is a typing
+/// mistake.
+pub const MAX_CPU: CpuId = 8191;
 
 /// CPUs in a list, repetitions included: a list may come from a stranger's record, where
 /// `0-8191` a million times would take an hour to read.

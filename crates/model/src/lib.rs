@@ -73,7 +73,7 @@ pub use comparison::{
 };
 pub use copies::{CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload};
 pub use cpu_capacity::{CpuCapacity, CpuLimit, Millicores};
-pub use cpus::{CpuId, CpuSet, CpuSetError};
+pub use cpus::{CpuId, CpuSet, CpuSetError, MAX_CPU};
 pub use date::{utc_date, utc_stamp};
 pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{

@@ -131,6 +131,10 @@ pub struct MachineUse {
     /// one redrawing; `None` where nothing was drawn. Older records have none.
     #[serde(rename = "view_cpu_ns", default)]
     pub view_cpu: Option<CpuTime>,
+    /// Why the counters of another host do not give what it used: they are impossible.
+    /// `None` where they do, for this host, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 impl MachineUse {

@@ -120,6 +120,12 @@ pub enum RecordError {
     /// An append to a record that was opened for reading.
     #[error("{path} was opened for reading only; open it to resume its run")]
     OpenedForReading { path: PrintablePath },
+    /// What was about to be written could not be read back.
+    #[error(
+        "a trial was not added to {path}, because no reader accepts it ({detail}); the trials before \
+         it are kept, so check what the run reads from other hosts, and --resume it"
+    )]
+    Unreadable { path: PrintablePath, detail: String },
     #[error("a value cannot be serialized into {path}: {detail}")]
     Unwritable { path: PrintablePath, detail: String },
     #[error("{path} could not be used ({detail}); check its disk, quota and permissions")]
@@ -136,6 +142,7 @@ impl RecordError {
                 | RecordError::Busy { .. }
                 | RecordError::Gone { .. }
                 | RecordError::OpenedForReading { .. }
+                | RecordError::Unreadable { .. }
                 | RecordError::Unwritable { .. }
                 | RecordError::Io { .. }
         )
@@ -157,6 +164,14 @@ impl RecordError {
         RecordError::Unwritable {
             path: path.into(),
             detail: detail.to_string(),
+        }
+    }
+
+    /// The same of a trial that is not written yet: the record is not damaged.
+    pub(crate) fn of_an_append(self) -> RecordError {
+        match self {
+            RecordError::Damaged { path, detail } => RecordError::Unreadable { path, detail },
+            other => other,
         }
     }
 

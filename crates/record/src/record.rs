@@ -84,16 +84,24 @@ impl Record {
     /// Appends a trial and syncs it to the disk.
     ///
     /// # Errors
-    /// The disk is full or refuses, another program keeps the file locked, or
-    /// the record was opened for reading. The trials before it are kept, and
-    /// the same trial may be appended again.
+    /// The disk is full or refuses, another program keeps the file locked, the
+    /// record was opened for reading, or the trial has a value that no reader
+    /// accepts. The trials before it are kept, and the same trial may be
+    /// appended again.
     pub fn append<S, O>(&mut self, trial: &Trial<S, O>) -> Result<(), RecordError>
     where
-        S: TrialSetting + Serialize,
-        O: Serialize,
+        S: TrialSetting + Serialize + DeserializeOwned,
+        O: Serialize + DeserializeOwned,
     {
         self.check_writable()?;
-        write::trial(&mut self.conn, &self.path, self.trials + 1, trial)?;
+        let (path, number) = (&self.path, self.trials + 1);
+        write::trial(&mut self.conn, path, number, trial, |written| {
+            // Values come from outside, such as another host's metrics. One that
+            // cannot be read would damage the whole record, so this one trial is
+            // read back: some milliseconds beside its seconds.
+            let back = read::trial::<S, O>(written, path, &self.run.experiment, number);
+            back.map(|_| ()).map_err(|e| e.of_an_append())
+        })?;
         self.trials += 1;
         self.run.end = None;
         Ok(())

@@ -39,35 +39,51 @@ pub(crate) fn end(conn: &Connection, end: &RunEnd, now_unix_ms: u64) -> Result<(
     Ok(())
 }
 
-/// Writes trial `number` with its histograms, seconds and slots, or nothing.
+/// Writes trial `number` with its histograms, seconds and slots, or nothing, as when
+/// `check` refuses what would be written.
 pub(crate) fn trial<S, O>(
     conn: &mut Connection,
     path: &Path,
     number: u64,
     trial: &Trial<S, O>,
+    check: impl FnOnce(&Connection) -> std::result::Result<(), RecordError>,
 ) -> std::result::Result<(), RecordError>
 where
     S: TrialSetting + Serialize,
     O: Serialize,
 {
-    let mut write = || {
-        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        insert_trial(&tx, int(number), trial)?;
-        // A resumed run has no end.
-        tx.execute(
-            "UPDATE run SET ended = NULL, ended_unix_ms = NULL, failure = NULL
-             WHERE ended IS NOT NULL",
-            [],
-        )?;
-        tx.commit()
-    };
-    write().map_err(|e| match e.sqlite_error_code() {
+    let failed = |e: Error| match e.sqlite_error_code() {
         // Another process has written a trial with our number.
         Some(rusqlite::ErrorCode::ConstraintViolation) => {
             RecordError::BeingWritten { path: path.into() }
         }
         _ => RecordError::from_sqlite(path, e, number - 1),
-    })
+    };
+    let tx = begin_trial(conn, int(number), trial).map_err(failed)?;
+    // Dropped without a commit, a transaction is rolled back.
+    check(&tx)?;
+    tx.commit().map_err(failed)
+}
+
+/// A transaction with the trial in it.
+fn begin_trial<'c, S, O>(
+    conn: &'c mut Connection,
+    id: i64,
+    trial: &Trial<S, O>,
+) -> Result<Transaction<'c>>
+where
+    S: TrialSetting + Serialize,
+    O: Serialize,
+{
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    insert_trial(&tx, id, trial)?;
+    // A resumed run has no end.
+    tx.execute(
+        "UPDATE run SET ended = NULL, ended_unix_ms = NULL, failure = NULL
+         WHERE ended IS NOT NULL",
+        [],
+    )?;
+    Ok(tx)
 }
 
 fn insert_trial<S, O>(tx: &Transaction<'_>, id: i64, trial: &Trial<S, O>) -> Result<()>

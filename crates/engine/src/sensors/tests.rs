@@ -2,6 +2,8 @@
 
 use super::*;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 
@@ -153,4 +155,84 @@ fn a_meter_goes_on_until_the_service_is_started_again() {
     machine.listens(200);
     let mut new = meter.go_on(Some(kept), &[]).unwrap().unwrap();
     assert_eq!(new.read().unwrap().0.as_millis(), 0);
+}
+
+/// A node_exporter that answers with one line of user and idle seconds after the other.
+fn node(answers: Vec<(f64, f64)>) -> ServiceTarget {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/metrics", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for (user, idle) in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            assert!(stream.read(&mut [0; 512]).unwrap() > 0);
+            let mode = |mode, seconds| {
+                format!("node_cpu_seconds_total{{cpu=\"0\",mode=\"{mode}\"}} {seconds}\n")
+            };
+            let modes = [mode("user", user), mode("system", 1.0), mode("idle", idle)];
+            let head = "HTTP/1.0 200 OK\r\n\r\n";
+            stream
+                .write_all((head.to_owned() + &modes.concat()).as_bytes())
+                .unwrap();
+        }
+    });
+    ServiceTarget::Node(url)
+}
+
+/// The windows between three readings, and the whole of them.
+fn node_windows(answers: [(f64, f64); 3]) -> [Window; 3] {
+    let machine = Machine::new();
+    let sensors = machine.sensors(node(answers.to_vec()));
+    let mut sensors = sensors.open(&[], &[]).unwrap();
+    let readings = [0; 3].map(|_| sensors.read().unwrap());
+    let [first, second] = [0, 1].map(|i: usize| sensors.window(&readings[i], &readings[i + 1]));
+    let whole = sensors.whole(&readings[0], &readings[2]).unwrap();
+    [first, second, whole]
+}
+
+#[test]
+fn all_time_of_a_node_is_its_services() {
+    let windows = node_windows([(500.0, 900.0), (500.01, 900.0), (500.02, 900.01)]);
+    let used = windows.map(|window| window.service.map(|s| s.cpu.0.as_millis()));
+    assert_eq!(used, [Some(10), Some(10), Some(20)]);
+}
+
+#[test]
+fn two_nodes_at_one_address_are_neither_ones_use() {
+    let (busy, idle) = ((9000.0, 1000.0), (20.0, 50_000.0));
+    let (busy_later, idle_later) = ((9000.01, 1000.0), (20.0, 50_000.01));
+    for answers in [[busy, idle, busy_later], [idle, busy, idle_later]] {
+        for window in node_windows(answers) {
+            assert_eq!((window.service, window.machine.cpu), (None, None));
+            assert!(window.machine.doubt.is_some());
+        }
+    }
+}
+
+#[test]
+fn counters_that_outrun_the_clock_are_no_use() {
+    let [first, second, whole] = node_windows([(500.0, 900.0), (550.0, 950.0), (550.0, 950.0)]);
+    assert_eq!((first.service, whole.service), (None, None));
+    let doubt = whole.machine.doubt.unwrap();
+    assert!(doubt.starts_with("CPU 0 counted 100s in "), "{doubt}");
+    assert!(second.service.is_some(), "within a moment");
+}
+
+#[test]
+fn a_cpu_that_no_record_holds_is_an_error_with_the_address() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/metrics", listener.local_addr().unwrap());
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        assert!(stream.read(&mut [0; 512]).unwrap() > 0);
+        let line = "node_cpu_seconds_total{cpu=\"8192\",mode=\"user\"} 1\n";
+        let answer = format!("HTTP/1.0 200 OK\r\n\r\n{line}");
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let machine = Machine::new();
+    let sensors = machine.sensors(ServiceTarget::Node(url.clone()));
+    let error = sensors.open(&[], &[]).unwrap().read().unwrap_err();
+    server.join().unwrap();
+    let message = error.to_string();
+    assert!(message.contains(&url), "{message}");
+    assert!(message.contains("above 8191"), "{message}");
 }

@@ -79,6 +79,50 @@ fn invalid_lines_are_quoted_in_the_error() {
     }
 }
 
+#[test]
+fn a_cpu_number_that_no_record_can_hold_is_refused() {
+    let with = |cpu: &str| NodeMetrics::parse(&METRICS.replace(r#"cpu="1""#, cpu));
+    let highest = with(r#"cpu="8191""#).unwrap();
+    let cpus: plimsoll_model::CpuSet = highest.cpu.each.keys().copied().collect();
+    let read: Result<plimsoll_model::CpuSet, _> = cpus.to_string().parse();
+    assert_eq!(read, Ok(cpus));
+    for above in [r#"cpu="8192""#, r#"cpu="4294967295""#] {
+        let error = with(above).unwrap_err();
+        assert!(matches!(error, NodeMetricsError::CpuNumber { .. }));
+        let message = error.to_string();
+        assert!(message.contains(above), "{message}");
+        assert!(message.contains("above 8191"), "{message}");
+    }
+}
+
+/// Each of these was a sum that a duration does not hold.
+#[test]
+fn impossible_times_are_refused_before_they_are_added() {
+    let one = r#"node_cpu_seconds_total{cpu="1",mode="nice"} 1 1395066363000"#;
+    for (from, to) in [
+        (one, r#"node_cpu_seconds_total{cpu="1",mode="nice"} 1.8e19"#),
+        (r#"mode="user"} 5"#, r#"mode="user"} 1.8e19"#),
+        (r#"mode="steal"} 0.04"#, r#"mode="steal"} 1.8e19"#),
+        (r#"mode="user"} 4"#, r#"mode="user"} +Inf"#),
+        (r#"mode="idle"} 300"#, r#"mode="idle"} -1"#),
+        ("seconds_total 26.45127", "seconds_total 1000000001"),
+    ] {
+        assert!(METRICS.contains(from));
+        let error = NodeMetrics::parse(&METRICS.replace(from, to)).unwrap_err();
+        assert!(matches!(error, NodeMetricsError::Time { .. }), "{error}");
+        let message = error.to_string();
+        assert!(
+            message.contains("not within 0 to 1000000000 s"),
+            "{message}"
+        );
+    }
+    let all = METRICS
+        .replace("} 300", "} 1e9")
+        .replace("} 6e+02", "} 1e9");
+    let all = NodeMetrics::parse(&all).unwrap().cpu.all;
+    assert_eq!(all.idle.0.as_secs(), 2_000_000_000);
+}
+
 proptest! {
     #[test]
     fn arbitrary_text_does_not_panic(

@@ -91,7 +91,7 @@ impl Conn {
         self.parser.reset();
         Ok(self
             .transport
-            .insert(Transport::new(stream, session))
+            .insert(Transport::non_blocking(stream, session))
             .stream())
     }
 
@@ -196,7 +196,7 @@ impl Conn {
         let transport = self.transport.as_mut().ok_or(Failure::Reset)?;
         match transport.read(buf).map_err(failure_of)? {
             Input::Blocked => Ok(Outcome::Nothing),
-            Input::End => Err(Failure::Reset),
+            Input::End | Input::Cut => Err(Failure::Reset),
             Input::Data { .. } => Err(Failure::Protocol),
         }
     }
@@ -206,6 +206,7 @@ impl Conn {
         let (bytes, drained) = match transport.read(buf).map_err(failure_of)? {
             Input::Blocked => return Ok(Outcome::Nothing),
             Input::End => return self.ended(),
+            Input::Cut => return Err(Failure::Reset),
             Input::Data { bytes, drained } => (bytes, drained),
         };
         let age = transport.age();

@@ -2,7 +2,7 @@
 
 use super::Job;
 use super::parser::{Answer, MAX_HEAD, Parser, Progress, location};
-use super::probe_error::ProbeError;
+use super::probe_error::{ProbeError, TimeLimit};
 use super::target::Target;
 use super::transport::{Broken, Input, Transport};
 use crate::LoadError;
@@ -44,25 +44,26 @@ pub(super) fn probe(job: &Job) -> Result<Probe, LoadError> {
             None => LoadError::Service(sentence),
         }
     };
-    let exchange = Exchange::connect(&job.target, Deadline::within(job.timeout()));
+    let limit = TimeLimit::of_flag(job.timeout());
+    let exchange = Exchange::connect(&job.target, Deadline::within(limit));
     let exchange = exchange.map_err(|error| failed(None, error))?;
     let peer = exchange.peer;
     exchange.run(job).map_err(|error| failed(Some(peer), error))
 }
 
-/// A time limit for the whole probe.
+/// The end of the whole exchange.
 #[derive(Clone, Copy)]
 pub(super) struct Deadline {
     end: Instant,
-    whole: Duration,
+    limit: TimeLimit,
 }
 
 impl Deadline {
-    /// A deadline `whole` from now.
-    pub(super) fn within(whole: Duration) -> Deadline {
+    /// A deadline at this limit from now.
+    pub(super) fn within(limit: TimeLimit) -> Deadline {
         Deadline {
-            end: Instant::now() + whole,
-            whole,
+            end: Instant::now() + limit.within,
+            limit,
         }
     }
 
@@ -98,7 +99,7 @@ impl Exchange {
                     let session = target.session().map_err(ProbeError::Tls)?;
                     return Ok(Exchange {
                         peer,
-                        transport: Transport::new(stream, session),
+                        transport: Transport::blocking(stream, session),
                         deadline,
                         opening: Vec::new(),
                         received: 0,
@@ -140,7 +141,7 @@ impl Exchange {
             self.set_timeouts(ProbeError::TlsTimeout)?;
             match self.transport.handshake() {
                 Ok(true) => return Ok(()),
-                // The time-out, or a signal.
+                // One step, the time-out, or a signal.
                 Ok(false) => {}
                 Err(Broken::Tls(error)) => return Err(ProbeError::Tls(error)),
                 Err(Broken::Socket(error)) => return Err(ProbeError::TlsEnded(error)),
@@ -184,6 +185,7 @@ impl Exchange {
                 Ok(Input::Data { bytes, .. }) => bytes,
                 Ok(Input::Blocked) => continue,
                 Ok(Input::End) => return parser.end().ok_or_else(|| self.ended()),
+                Ok(Input::Cut) => return Err(self.cut(parser.end())),
                 Err(Broken::Socket(_)) => return Err(self.ended()),
                 Err(Broken::Tls(error)) => return Err(ProbeError::Tls(error)),
             };
@@ -203,9 +205,10 @@ impl Exchange {
         }
     }
 
-    /// Reads until the server closes the connection, at most `most` bytes.
+    /// Reads one complete answer with its head, at most `most` bytes.
     pub(super) fn receive_all(&mut self, most: usize) -> Result<Vec<u8>, ProbeError> {
         let mut all = Vec::new();
+        let mut parser = Parser::new(false);
         let mut buf = vec![0; BUFFER];
         loop {
             let bytes = Bytes(self.received);
@@ -214,9 +217,22 @@ impl Exchange {
                 Ok(Input::Data { bytes, .. }) if all.len() + bytes <= most => {
                     self.received += bytes as u64;
                     all.extend_from_slice(&buf[..bytes]);
+                    match parser.feed(&buf[..bytes]) {
+                        Ok((_, Progress::More)) => {}
+                        Ok((used, Progress::Done(_))) if used == bytes => return Ok(all),
+                        Ok(_) => return Err(ProbeError::Extra),
+                        Err(error) => {
+                            all.truncate(MAX_HEAD);
+                            let opening = all;
+                            return Err(ProbeError::NotHttp { error, opening });
+                        }
+                    }
                 }
                 Ok(Input::Blocked) => {}
-                Ok(Input::End) => return Ok(all),
+                Ok(Input::End) => {
+                    return parser.end().map(|_| all).ok_or_else(|| self.ended());
+                }
+                Ok(Input::Cut) => return Err(self.cut(parser.end())),
                 Ok(Input::Data { .. }) => return Err(ProbeError::TooLong(Bytes(most as u64))),
                 Err(Broken::Socket(_)) => return Err(self.ended()),
                 Err(Broken::Tls(error)) => return Err(ProbeError::Tls(error)),
@@ -231,25 +247,39 @@ impl Exchange {
         }
     }
 
+    /// The TLS session was not closed; `whole` is the answer if it would be complete
+    /// with the end of the connection.
+    fn cut(&self, whole: Option<Answer>) -> ProbeError {
+        match whole {
+            Some(_) => ProbeError::Unclosed(Bytes(self.received)),
+            None => self.ended(),
+        }
+    }
+
     /// Whether the server actually leaves the connection open.
     fn stays_open(&mut self) -> Result<bool, ProbeError> {
+        let watch = Deadline::within(TimeLimit::fixed(CLOSE_WATCH));
         let mut byte = [0];
-        let set = self.transport.stream().set_read_timeout(Some(CLOSE_WATCH));
-        match set
-            .map_err(Broken::Socket)
-            .and_then(|()| self.transport.read(&mut byte))
-        {
-            Ok(Input::Blocked) => Ok(true),
-            Ok(Input::Data { .. }) => Err(ProbeError::Extra),
-            Ok(Input::End) | Err(_) => Ok(false),
+        while let Some(left) = watch.left() {
+            let set = self.transport.stream().set_read_timeout(Some(left));
+            match set
+                .map_err(Broken::Socket)
+                .and_then(|()| self.transport.read(&mut byte))
+            {
+                // Such as a session ticket.
+                Ok(Input::Blocked) => {}
+                Ok(Input::Data { .. }) => return Err(ProbeError::Extra),
+                Ok(Input::End | Input::Cut) | Err(_) => return Ok(false),
+            }
         }
+        Ok(true)
     }
 
     /// Sets the socket's time-outs to the remaining time; an error if none is
     /// left.
-    fn set_timeouts(&self, over: impl FnOnce(Duration) -> ProbeError) -> Result<(), ProbeError> {
+    fn set_timeouts(&self, over: impl FnOnce(TimeLimit) -> ProbeError) -> Result<(), ProbeError> {
         let Some(left) = self.deadline.left() else {
-            return Err(over(self.deadline.whole));
+            return Err(over(self.deadline.limit));
         };
         let stream = self.transport.stream();
         let set: io::Result<()> = stream

@@ -3,6 +3,7 @@
 use super::parser::ParseError;
 use plimsoll_model::{Bytes, human_duration, shown_url};
 use rustix::io::Errno;
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,6 +13,45 @@ const SHOWN: usize = 40;
 
 /// An answer that shares so many bytes with the request may repeat what is secret in it.
 const ECHO: usize = 6;
+
+/// How long an exchange may take, and what sets that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TimeLimit {
+    pub(super) within: Duration,
+    is_flag: bool,
+}
+
+impl TimeLimit {
+    /// `--timeout` sets it.
+    pub(super) fn of_flag(within: Duration) -> TimeLimit {
+        TimeLimit {
+            within,
+            is_flag: true,
+        }
+    }
+
+    /// No flag sets it.
+    pub(super) fn fixed(within: Duration) -> TimeLimit {
+        TimeLimit {
+            within,
+            is_flag: false,
+        }
+    }
+
+    /// The way out when it is over.
+    fn way_out(self) -> &'static str {
+        match self.is_flag {
+            true => "check why it is slow, or allow more time with --timeout",
+            false => "check why it is slow; no flag raises this limit",
+        }
+    }
+}
+
+impl fmt::Display for TimeLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&human_duration(self.within))
+    }
+}
 
 /// Why a probe failed. Each message continues a sentence that starts with the
 /// URL.
@@ -26,24 +66,29 @@ pub(super) enum ProbeError {
          and needs no client certificate"
     )]
     TlsEnded(io::Error),
-    #[error("did not finish the TLS handshake within {}; {LONGER}", human_duration(*.0))]
-    TlsTimeout(Duration),
+    #[error("did not finish the TLS handshake within {0}; {way_out}", way_out = .0.way_out())]
+    TlsTimeout(TimeLimit),
     #[error("closed the connection without an answer; check its log")]
     NoAnswer,
     #[error("closed the connection within its answer, after {0}; check its log")]
     CutOff(Bytes),
-    #[error("gave no answer within {}; {LONGER}", human_duration(*.0))]
-    Silent(Duration),
     #[error(
-        "did not accept the request within {}; {LONGER}, or send a smaller body",
-        human_duration(*.0)
+        "ended the connection after {0} without closing its TLS session, so the answer may be cut \
+         off; check its log, and that it sends a Content-Length or closes the session"
     )]
-    NotTaken(Duration),
+    Unclosed(Bytes),
+    #[error("gave no answer within {0}; {way_out}", way_out = .0.way_out())]
+    Silent(TimeLimit),
     #[error(
-        "did not complete its answer within {}: {bytes} were read; {LONGER}, or request less",
-        human_duration(*.within)
+        "did not accept the request within {0}; {way_out}, or send a smaller body",
+        way_out = .0.way_out()
     )]
-    Endless { within: Duration, bytes: Bytes },
+    NotTaken(TimeLimit),
+    #[error(
+        "did not complete its answer within {within}: {bytes} were read; {way_out}, or request less",
+        way_out = .within.way_out()
+    )]
+    Endless { within: TimeLimit, bytes: Bytes },
     #[error("answered with more than {0}; check its host, port and path, or ask for less")]
     TooLong(Bytes),
     /// Without an opening if that may repeat the request.
@@ -82,8 +127,6 @@ impl ProbeError {
 fn is_tls(opening: &[u8]) -> bool {
     matches!(opening, [0x14..=0x17, 3, ..])
 }
-
-const LONGER: &str = "check why it is slow, or allow more time with --timeout";
 
 impl ProbeError {
     /// The address that said nothing until the time was over; `connected` is the one that has

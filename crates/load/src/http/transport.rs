@@ -11,6 +11,9 @@ use std::time::Duration;
 pub(super) struct Transport {
     socket: TimestampedSocket,
     tls: Option<Box<ClientConnection>>,
+    /// Return after one socket operation, so that the caller can look at its
+    /// deadline: a peer that sends a byte now and then never lets a read time out.
+    stepwise: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,9 +24,13 @@ pub(super) enum Input {
         /// edge.
         drained: bool,
     },
-    /// The server closed its side.
+    /// The server closed its side: its TLS session, too, if there is one.
     End,
-    /// No data; for a blocking socket, a time-out.
+    /// The server closed its side, but not its TLS session: somebody may have
+    /// cut the connection, so what has no other end is incomplete (RFC 9112,
+    /// section 9.8).
+    Cut,
+    /// No data yet; for a blocking socket, after one read or a time-out.
     Blocked,
 }
 
@@ -37,10 +44,21 @@ pub(super) enum Broken {
 }
 
 impl Transport {
-    pub(super) fn new(stream: TcpStream, tls: Option<ClientConnection>) -> Transport {
+    /// A connection over a non-blocking socket.
+    pub(super) fn non_blocking(stream: TcpStream, tls: Option<ClientConnection>) -> Transport {
         Transport {
             socket: TimestampedSocket::new(stream),
             tls: tls.map(Box::new),
+            stepwise: false,
+        }
+    }
+
+    /// A connection over a blocking socket with time-outs, which the caller
+    /// sets anew before each call.
+    pub(super) fn blocking(stream: TcpStream, tls: Option<ClientConnection>) -> Transport {
+        Transport {
+            stepwise: true,
+            ..Transport::non_blocking(stream, tls)
         }
     }
 
@@ -48,23 +66,28 @@ impl Transport {
         &self.socket.stream
     }
 
-    /// Continues the handshake; `true` when it is complete.
+    /// Continues the handshake; `true` when it is complete. For a blocking
+    /// socket, reads at most once.
     pub(super) fn handshake(&mut self) -> Result<bool, Broken> {
         let Some(tls) = &mut self.tls else {
             return Ok(true);
         };
+        let mut may_read = true;
         loop {
-            let written = flush(tls, &self.socket.stream)?;
+            let written = flush(tls, &self.socket.stream, self.stepwise)?;
             if !tls.is_handshaking() {
                 return Ok(true);
             }
-            if !written {
+            if !written || !may_read {
                 return Ok(false);
             }
+            may_read = !self.stepwise;
             match receive(tls, &mut self.socket)? {
                 Input::Data { .. } => {}
                 Input::Blocked => return Ok(false),
-                Input::End => return Err(Broken::Socket(ErrorKind::UnexpectedEof.into())),
+                Input::End | Input::Cut => {
+                    return Err(Broken::Socket(ErrorKind::UnexpectedEof.into()));
+                }
             }
         }
     }
@@ -76,26 +99,28 @@ impl Transport {
             return unless_blocked((&self.socket.stream).write(bytes)).map(|n| n.unwrap_or(0));
         };
         // TLS buffers a limited number of bytes: flush them first.
-        if !flush(tls, &self.socket.stream)? {
+        if !flush(tls, &self.socket.stream, self.stepwise)? {
             return Ok(0);
         }
         let taken = tls.writer().write(bytes).map_err(Broken::Socket)?;
-        flush(tls, &self.socket.stream)?;
+        flush(tls, &self.socket.stream, self.stepwise)?;
         Ok(taken)
     }
 
     /// Writes buffered bytes; `true` when none are left.
     pub(super) fn flush(&mut self) -> Result<bool, Broken> {
-        self.tls
-            .as_mut()
-            .map_or(Ok(true), |tls| flush(tls, &self.socket.stream))
+        self.tls.as_mut().map_or(Ok(true), |tls| {
+            flush(tls, &self.socket.stream, self.stepwise)
+        })
     }
 
+    /// Reads until there is data or the socket has none; a blocking socket at
+    /// most once.
     pub(super) fn read(&mut self, buf: &mut [u8]) -> Result<Input, Broken> {
         let Some(tls) = &mut self.tls else {
             return read_socket(&mut self.socket, buf);
         };
-        let mut drained = false;
+        let (mut drained, mut may_read) = (false, true);
         loop {
             match tls.reader().read(buf) {
                 // The session was closed properly.
@@ -105,18 +130,20 @@ impl Transport {
                     let drained = drained && bytes < buf.len();
                     return Ok(Input::Data { bytes, drained });
                 }
-                // Many servers close the connection without closing the
-                // session; a truncated answer is detected by its length.
-                Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok(Input::End),
+                Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok(Input::Cut),
                 Err(_) => {}
             }
+            if !may_read {
+                return Ok(Input::Blocked);
+            }
+            may_read = !self.stepwise;
             match receive(tls, &mut self.socket)? {
                 Input::Data { drained: d, .. } => drained = d,
                 Input::Blocked => return Ok(Input::Blocked),
-                Input::End => {}
+                Input::End | Input::Cut => {}
             }
             // Replies to what was received, such as a key update.
-            flush(tls, &self.socket.stream)?;
+            flush(tls, &self.socket.stream, self.stepwise)?;
         }
     }
 
@@ -159,11 +186,13 @@ fn input(bytes: usize, socket: &TimestampedSocket) -> Input {
     }
 }
 
-/// Writes TLS's pending data; `true` when none is left.
-fn flush(tls: &mut ClientConnection, mut stream: &TcpStream) -> Result<bool, Broken> {
+/// Writes TLS's pending data, or with `once` what one write takes of it; `true`
+/// when none is left.
+fn flush(tls: &mut ClientConnection, mut stream: &TcpStream, once: bool) -> Result<bool, Broken> {
     while tls.wants_write() {
-        if unless_blocked(tls.write_tls(&mut stream))?.is_none() {
-            return Ok(false);
+        let written = unless_blocked(tls.write_tls(&mut stream))?;
+        if written.is_none() || once {
+            return Ok(!tls.wants_write());
         }
     }
     Ok(true)
@@ -177,7 +206,7 @@ fn receive(tls: &mut ClientConnection, socket: &mut TimestampedSocket) -> Result
     tls.process_new_packets().map_err(|error| {
         // Sends the alert that states the error, as far as possible without
         // blocking.
-        let _ = flush(tls, &socket.stream);
+        let _ = flush(tls, &socket.stream, true);
         Broken::Tls(error)
     })?;
     Ok(input(bytes, socket))

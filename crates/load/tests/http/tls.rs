@@ -6,13 +6,21 @@ use plimsoll_load::http::HttpLoad;
 use plimsoll_model::{Arrivals, HttpService, Work};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 
+type TlsStream = StreamOwned<ServerConnection, TcpStream>;
+
+fn tls_server(body: &'static [u8]) -> SocketAddr {
+    tls_server_that(move |stream| serve(stream, body))
+}
+
 /// A server with an untrusted certificate. Its threads end with the test
 /// process, or with their client.
-fn tls_server(body: &'static [u8]) -> SocketAddr {
+fn tls_server_that(
+    serve: impl Fn(TlsStream) -> std::io::Result<()> + Send + Clone + 'static,
+) -> SocketAddr {
     let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let private = PrivatePkcs8KeyDer::from(key.signing_key.serialize_der());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -28,14 +36,15 @@ fn tls_server(body: &'static [u8]) -> SocketAddr {
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let session = ServerConnection::new(Arc::clone(&config)).unwrap();
-            std::thread::spawn(move || serve(StreamOwned::new(session, stream), body));
+            let serve = serve.clone();
+            std::thread::spawn(move || serve(StreamOwned::new(session, stream)));
         }
     });
     addr
 }
 
 /// Answers requests until the client closes.
-fn serve(stream: StreamOwned<ServerConnection, TcpStream>, body: &[u8]) -> std::io::Result<()> {
+fn serve(stream: TlsStream, body: &[u8]) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     let mut line = String::new();
     while stream.read_line(&mut line)? > 0 {
@@ -119,4 +128,81 @@ fn a_server_with_tls_is_recognised_by_a_plain_request() {
     let addr = tls_server(b"");
     let plain = service(&format!("http://{addr}/"));
     assert_refused(&plain, "it speaks TLS; write https://");
+}
+
+/// Announces a long TLS record of this type and sends a little of it, a byte at a
+/// time. It takes far longer than the client's time-out, and ends.
+fn drip(mut stream: &TcpStream, record: u8) -> std::io::Result<()> {
+    stream.write_all(&[record, 3, 3, 0x40, 0, 2, 0, 0x3f, 0xfc])?;
+    for _ in 0..60 {
+        std::thread::sleep(20 * MS);
+        stream.write_all(&[0])?;
+    }
+    Ok(())
+}
+
+fn hurried(addr: SocketAddr) -> HttpLoad {
+    let service = HttpService {
+        insecure: true,
+        timeout: 100 * MS,
+        ..service(&format!("https://localhost:{}/", addr.port()))
+    };
+    HttpLoad::new(&service, cpus()).unwrap()
+}
+
+/// A server that never falls silent for as long as the time-out.
+#[test]
+fn a_handshake_byte_by_byte_ends_at_the_time_out() {
+    const HANDSHAKE: u8 = 0x16;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
+        drip(&stream, HANDSHAKE)
+    });
+    let sentence = probe_with(&hurried(addr)).unwrap_err();
+    let expected = "did not finish the TLS handshake within 100ms; check why it is slow, or allow \
+                    more time with --timeout";
+    assert!(sentence.contains(expected), "{sentence}");
+    assert!(server.join().unwrap().is_err(), "the client has gone");
+}
+
+#[test]
+fn a_record_byte_by_byte_ends_at_the_time_out() {
+    const DATA: u8 = 0x17;
+    let addr = tls_server_that(|mut stream| {
+        assert!(stream.read(&mut [0; 4096])? > 0);
+        drip(&stream.sock, DATA)
+    });
+    let sentence = probe_with(&hurried(addr)).unwrap_err();
+    // Already in the handshake, where the machine is busy.
+    assert!(sentence.contains("within 100ms"), "{sentence}");
+}
+
+/// An answer that ends with the connection, with or without the end of the session.
+fn ends(mut stream: TlsStream, closes_session: bool) -> std::io::Result<()> {
+    let mut request = [0; 4096];
+    assert!(stream.read(&mut request)? > 0);
+    stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhalf")?;
+    if closes_session {
+        stream.conn.send_close_notify();
+    }
+    stream.flush()
+}
+
+#[test]
+fn an_answer_is_whole_only_if_its_session_was_closed() {
+    let mut whole = load(tls_server_that(|stream| ends(stream, true)), true);
+    assert_eq!(whole.probe().unwrap().body.0, 4);
+    let work = drive(&mut whole);
+    assert_eq!(work.latency.count(), work.intended, "{work:?}");
+    let mut cut = load(tls_server_that(|stream| ends(stream, false)), true);
+    let sentence = probe_with(&cut).unwrap_err();
+    assert!(
+        sentence.contains("without closing its TLS session"),
+        "{sentence}"
+    );
+    let work = drive(&mut cut);
+    assert_eq!(work.errors.reset, work.intended, "{work:?}");
 }

@@ -5,14 +5,15 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a Prometheus server answers with the number 0.
-pub(crate) const ZERO: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 60\r\n\r\n\
-     {\"data\":{\"resultType\":\"scalar\",\"result\":[1.5,\"0\"]},\"more\":0}";
+pub(crate) const ZERO: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 79\r\n\r\n\
+     {\"status\":\"success\",\"data\":{\"resultType\":\"scalar\",\"result\":[1500000000.5,\"0\"]}}";
 
 /// The same with 7.
-pub(crate) const SEVEN: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 60\r\n\r\n\
-     {\"data\":{\"resultType\":\"scalar\",\"result\":[1.5,\"7\"]},\"more\":0}";
+pub(crate) const SEVEN: &str = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 79\r\n\r\n\
+     {\"status\":\"success\",\"data\":{\"resultType\":\"scalar\",\"result\":[1500000000.5,\"7\"]}}";
 
 pub(crate) struct Server {
     address: SocketAddr,
@@ -63,7 +64,10 @@ impl Server {
 fn say(mut stream: TcpStream, answer: &str) {
     let mut request = [0; 4096];
     let _ = stream.read(&mut request);
-    let _ = stream.write_all(answer.as_bytes());
+    // An instant query has the server's present time.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = format!("{:.1}", now.unwrap_or_default().as_secs_f64());
+    let _ = stream.write_all(answer.replace("1500000000.5", &now).as_bytes());
 }
 
 impl Drop for Server {

@@ -189,6 +189,7 @@ prop_compose! {
         frequency_hz in option::of(0.0..1e10f64), clock_ratio in option::of(0.0..4.0f64),
         energy in option::of(0.0..1e9f64),
         observer_cpu in option::of(cpu_time()), view_cpu in option::of(cpu_time()),
+        doubt in option::of(".{0,20}"),
     ) -> MachineUse {
         let pressure = pressure.map(|p| Pressure {
             cpu_some: p[0], memory_some: p[1], io_some: p[2],
@@ -198,7 +199,7 @@ prop_compose! {
             generator_cpus: generator.0, generator_cpu: generator.1,
             context_switches, pressure, frequency_hz,
             clock_ratio,
-            energy: energy.map(Energy), observer_cpu, view_cpu,
+            energy: energy.map(Energy), observer_cpu, view_cpu, doubt,
         }
     }
 }

@@ -1,8 +1,9 @@
 //! A truncated or overwritten file is an error and never a panic.
 
 use super::sample::{TestDir, execute, read_all, trial};
+use crate::cell::LONGEST;
 use crate::{Record, RecordError};
-use plimsoll_model::{Plan, Setting, Trial};
+use plimsoll_model::{MAX_CPU, Plan, Setting, Trial};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -131,4 +132,28 @@ fn missing_trial_is_an_error() {
     let e = trials.next().unwrap().unwrap_err();
     assert!(e.to_string().contains("trial 2"), "{e}");
     assert!(trials.next().is_none());
+}
+
+/// Values from other hosts, and from experiments, are not checked by their types.
+#[test]
+fn a_trial_that_could_not_be_read_back_is_not_written() {
+    let (test_dir, mut record) = TestDir::with_new_record();
+    record.append(&trial(0)).unwrap();
+    let with_cpu = |cpu| {
+        let mut trial = trial(1);
+        trial.machine.service_cpus = [cpu].into_iter().collect();
+        trial
+    };
+    let mut endless = trial(1);
+    endless.took = 2 * LONGEST;
+    for unreadable in [with_cpu(MAX_CPU + 1), endless] {
+        let e = record.append(&unreadable).unwrap_err();
+        assert!(matches!(e, RecordError::Unreadable { .. }), "{e}");
+        assert!(!e.is_mistake());
+        let reader = Record::open(&test_dir.path("run.plimsoll")).unwrap();
+        assert_eq!(read_all(&reader), [trial(0)]);
+    }
+    let highest = with_cpu(MAX_CPU);
+    record.append(&highest).unwrap();
+    assert_eq!(read_all(&record), [trial(0), highest]);
 }

@@ -5,6 +5,7 @@ use plimsoll_model::{Bytes, CpuTime, HashService, Plan, Trial, TrialSetting, Wor
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use std::path::Path;
 
@@ -106,8 +107,8 @@ fn shared(conn: &Connection, table: &str) -> String {
 pub(super) fn write<P, S, O>(path: &Path, version: u32, plan: &P, trials: &[Trial<S, O>])
 where
     P: Serialize,
-    S: TrialSetting + Serialize,
-    O: Serialize,
+    S: TrialSetting + Serialize + DeserializeOwned,
+    O: Serialize + DeserializeOwned,
 {
     let new = path.with_extension("new");
     let mut record = create_for(&new, "", plan).unwrap();

@@ -122,10 +122,10 @@ impl Guards {
     }
 }
 
-/// Rounded to one decimal, the precision of display and log.
+/// Compares the exact value, which the log keeps; it is rounded where it is shown.
 fn reading(value: Value, limit: f64) -> Reading {
     match value {
-        Ok(value) => Reading::of((value * 10.0).round() / 10.0, limit),
+        Ok(value) => Reading::of(value, limit),
         Err(why) => Reading::Unknown { why },
     }
 }
@@ -161,5 +161,32 @@ impl Watch {
             Watch::Http(http) => http.value(),
             Watch::Prometheus(prometheus) => prometheus.value(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_values_are_compared_exactly() {
+        for (spec, value) in [
+            ("prometheus http://p:9090 error_ratio<0.01", 0.0499),
+            ("http http://a/ p99<40us", 0.0401),
+            ("run-delay<0.3%", 0.301),
+        ] {
+            let limit = spec.parse::<GuardSpec>().unwrap().limit();
+            let over = reading(Ok(value), limit);
+            assert_eq!(over, Reading::Over { value, limit }, "{spec}");
+            let at = reading(Ok(limit), limit);
+            assert!(matches!(at, Reading::Fine { .. }), "{spec}: {at:?}");
+        }
+    }
+
+    #[test]
+    fn an_unreadable_value_is_unknown() {
+        let why = "no answer yet".to_owned();
+        let unknown = Reading::Unknown { why: why.clone() };
+        assert_eq!(reading(Err(why), 1.0), unknown);
     }
 }

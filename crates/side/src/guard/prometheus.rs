@@ -17,7 +17,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// A number has some hundred bytes. Bounds the memory of an expression, or a server,
 /// that is not the one meant.
 const MOST_BYTES: usize = 1 << 20;
-/// Maximum age of an answer.
+/// Maximum age of an answer, and of the time that the server states in it.
 const STALE: Duration = Duration::from_secs(5);
 
 /// The last answer of a thread that queries repeatedly.
@@ -43,8 +43,10 @@ impl Prometheus {
         // the server does not answer.
         let thread = std::thread::Builder::new().name("prometheus".to_owned());
         let started = thread.spawn(move || {
+            let mut clock = ServerClock::default();
             while !theirs.stop.load(Ordering::Relaxed) {
-                let value = ask(&url);
+                let answered = ask(&url);
+                let value = answered.and_then(|sample| clock.fresh(sample, Instant::now()));
                 let mut last = theirs.last.lock().unwrap_or_else(PoisonError::into_inner);
                 *last = Some((Instant::now(), value));
                 drop(last);
@@ -76,9 +78,35 @@ impl Drop for Prometheus {
     }
 }
 
-fn ask(url: &str) -> Value {
+/// Detects answers that are repeated: an instant query is evaluated at the server's
+/// present time, so the time of the sample moves with each query. It is compared with
+/// the one before, because the server's clock may differ from ours.
+#[derive(Default)]
+struct ServerClock {
+    /// The time of the last sample, and when it was seen first.
+    last: Option<(f64, Instant)>,
+}
+
+impl ServerClock {
+    fn fresh(&mut self, Sample(time, value): Sample, now: Instant) -> Value {
+        match self.last {
+            Some((last, since)) if last == time => {
+                if now.duration_since(since) > STALE {
+                    let seconds = STALE.as_secs();
+                    return Err(format!(
+                        "the same answer for {seconds} s, of time {time}: a cache may repeat it"
+                    ));
+                }
+            }
+            _ => self.last = Some((time, now)),
+        }
+        Ok(value)
+    }
+}
+
+fn ask(url: &str) -> Result<Sample, String> {
     let answer = get_text(url, TIMEOUT, MOST_BYTES).map_err(|error| error.to_string())?;
-    number(&answer)
+    sample(&answer)
 }
 
 fn query(url: &str, expression: &str) -> String {
@@ -101,6 +129,12 @@ struct Answer<R> {
     data: Data<R>,
 }
 
+/// Whether an answer is one. It may have data even if it is not.
+#[derive(Deserialize)]
+struct Outcome {
+    status: String,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Data<R> {
@@ -117,19 +151,36 @@ enum Kind {
     Other,
 }
 
-/// A time and a value.
+/// The server's time, in seconds since 1970, and a value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Sample(f64, f64);
+
+/// The same in JSON.
 #[derive(Deserialize)]
-struct Sample(IgnoredAny, String);
+struct Pair(f64, String);
 
 #[derive(Deserialize)]
 struct Series {
-    value: Option<Sample>,
+    value: Option<Pair>,
 }
 
-/// The single number of an answer, which is read twice: first for its kind.
+/// The single number of an answer.
+///
+/// # Errors
+/// Why there is none, as a clause.
 pub fn number(answer: &str) -> Result<f64, String> {
-    let value = match parse::<IgnoredAny>(answer, "no scalar and no vector")?.result_type {
-        Kind::Scalar => Some(parse::<Sample>(answer, "no number")?.result),
+    sample(answer).map(|Sample(_, value)| value)
+}
+
+/// An answer is read thrice: for its status, for its kind, and for its number.
+fn sample(answer: &str) -> Result<Sample, String> {
+    let outcome: Result<Outcome, _> = serde_json::from_str(answer);
+    match outcome.map_err(|error| lacks(&error, "no status"))?.status {
+        status if status == "success" => {}
+        status => return Err(format!("the answer has status '{}'", shown(&status))),
+    }
+    let pair = match parse::<IgnoredAny>(answer, "no scalar and no vector")?.result_type {
+        Kind::Scalar => Some(parse::<Pair>(answer, "no number")?.result),
         Kind::Vector => {
             let mut all = parse::<Vec<Series>>(answer, "no number")?.result;
             match all.len() {
@@ -144,11 +195,23 @@ pub fn number(answer: &str) -> Result<f64, String> {
         }
         Kind::Other => return Err("the answer holds no scalar and no vector".into()),
     };
-    let value = value.and_then(|Sample(_, text)| text.parse::<f64>().ok());
-    let value = value.ok_or("the answer holds no number")?;
-    match value.is_finite() {
-        true => Ok(value),
-        false => Err(format!("the expression gives {value}")),
+    let sample = pair.and_then(|Pair(time, text)| Some(Sample(time, text.parse().ok()?)));
+    let sample = sample.ok_or("the answer holds no number")?;
+    match sample.1.is_finite() {
+        true => Ok(sample),
+        false => Err(format!("the expression gives {}", sample.1)),
+    }
+}
+
+/// The beginning of a text of the server.
+fn shown(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+fn lacks(error: &serde_json::Error, lacking: &str) -> String {
+    match error.is_data() {
+        true => format!("the answer holds {lacking}"),
+        false => "the answer is not JSON".to_owned(),
     }
 }
 
@@ -156,10 +219,7 @@ fn parse<'a, R: Deserialize<'a>>(answer: &'a str, lacking: &str) -> Result<Data<
     let parsed: Result<Answer<R>, _> = serde_json::from_str(answer);
     parsed
         .map(|answer| answer.data)
-        .map_err(|error| match error.is_data() {
-            true => format!("the answer holds {lacking}"),
-            false => "the answer is not JSON".to_owned(),
-        })
+        .map_err(|error| lacks(&error, lacking))
 }
 
 #[cfg(test)]
@@ -200,7 +260,37 @@ mod tests {
             assert!(error.contains(why), "{error}");
         }
         assert!(number("<html>").unwrap_err().contains("not JSON"));
-        assert!(number("{}").unwrap_err().contains("no scalar"));
+        assert!(number("{}").unwrap_err().contains("no status"));
+        let empty = r#"{"status":"success"}"#;
+        assert!(number(empty).unwrap_err().contains("no scalar"));
+    }
+
+    #[test]
+    fn an_answer_without_success_is_no_number() {
+        let data = r#""data":{"resultType":"scalar","result":[1,"0.001"]}"#;
+        for status in ["error", "SUCCESS", ""] {
+            let answer = format!(r#"{{"status":"{status}",{data}}}"#);
+            let error = number(&answer).unwrap_err();
+            assert!(error.contains(&format!("status '{status}'")), "{error}");
+        }
+        assert!(number(&format!("{{{data}}}")).is_err());
+    }
+
+    #[test]
+    fn an_answer_whose_own_time_stands_still_is_stale() {
+        let (mut clock, start) = (ServerClock::default(), Instant::now());
+        let mut fresh = |time, after| clock.fresh(Sample(time, 7.0), start + after);
+        let second = Duration::from_secs(1);
+        assert_eq!(fresh(100.0, Duration::ZERO), Ok(7.0));
+        assert_eq!(fresh(100.0, STALE), Ok(7.0));
+        let error = fresh(100.0, STALE + second).unwrap_err();
+        assert!(error.contains("of time 100"), "{error}");
+        assert_eq!(
+            fresh(90.0, STALE + 2 * second),
+            Ok(7.0),
+            "its clock was set"
+        );
+        assert_eq!(fresh(90.0, 2 * STALE + 2 * second), Ok(7.0));
     }
 
     /// A server that answers once with a scalar and so many spaces.
@@ -210,12 +300,12 @@ mod tests {
         let server = std::thread::Builder::new().spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             let _ = stream.read(&mut [0; 512]).unwrap();
-            let answer = r#"{"data":{"resultType":"scalar","result":[1,"2"]}}"#;
+            let answer = r#"{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}"#;
             let spaces = " ".repeat(spaces);
             // The reader may have gone.
             let _ = write!(stream, "HTTP/1.0 200 OK\r\n\r\n{spaces}{answer}");
         });
-        let value = ask(&url);
+        let value = ask(&url).map(|Sample(_, value)| value);
         server.unwrap().join().unwrap();
         value
     }
