@@ -24,6 +24,8 @@ pub struct Interval {
     pub service_cpu: Option<CpuTime>,
     /// The share of the service's CPUs that is not idle, whoever uses it.
     pub cpu: Option<Share>,
+    /// The share of the service's CPUs that other processes used.
+    pub others: Option<Share>,
 }
 
 impl Interval {
@@ -50,6 +52,8 @@ pub struct Totals {
     pub failed: u64,
     pub latency: Histogram,
     pub service_cpu: CpuTime,
+    /// Seconds of all CPUs together that other processes used, by their number.
+    pub(crate) others_s: f64,
 }
 
 impl Totals {
@@ -61,6 +65,13 @@ impl Totals {
         self.failed += interval.failed;
         self.latency.merge(&interval.latency);
         self.service_cpu = self.service_cpu + interval.service_cpu.unwrap_or_default();
+        self.others_s += interval.others.map_or(0.0, Share::get) * interval.length.as_secs_f64();
+    }
+
+    /// The share of the service's CPUs that other processes used.
+    pub fn others(&self) -> Option<Share> {
+        let seconds = self.length.as_secs_f64();
+        Share::new(self.others_s / seconds).filter(|_| seconds > 0.0)
     }
 
     /// How far what was served is from what was asked for, as a share of it: 0.01 is 1 % more.

@@ -35,6 +35,7 @@ mod listen;
 mod message;
 pub mod metrics;
 mod rating;
+mod sensors;
 mod service;
 mod slots;
 mod socket;

@@ -1,10 +1,11 @@
 //! What the hash service carries, measured once per machine and kept.
 
 use crate::LabError;
+use crate::sensors::LabSensors;
 use plimsoll_host::{Root, provenance};
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::{LiveRate, Offer, Running, Shape};
-use plimsoll_model::{Arrivals, CpuSet, HashService, Rate};
+use plimsoll_model::{Arrivals, CpuSet, HashService, Rate, Share};
 use plimsoll_record::state_file;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -20,6 +21,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// The rate of a calibration, in requests that the CPUs would carry at the calibrated cost: more
 /// than they carry even if a request costs a quarter of that.
 const OVERLOAD: f64 = 4.0;
+/// The largest share of the CPUs that others may use in a calibration: as in a trial.
+const MOST_OTHERS: f64 = 0.05;
 /// Ratings that are kept: those of the last services that were run.
 const MOST_KEPT: usize = 16;
 
@@ -38,11 +41,18 @@ pub struct Rating {
     #[serde(rename = "highest_rps")]
     pub highest: Rate,
     pub found_unix_s: u64,
+    /// The share of the CPUs that other processes used meanwhile; `None` if unknown.
+    pub others: Option<Share>,
     kernel: Option<String>,
     cpu_model: Option<String>,
 }
 
 impl Rating {
+    /// Whether others used so much of the CPUs that it is too low.
+    pub fn is_disturbed(&self) -> bool {
+        self.others.is_some_and(|others| others.get() > MOST_OTHERS)
+    }
+
     /// Whether it was measured, and not assumed.
     pub fn is_measured(&self) -> bool {
         self.found_unix_s > 0
@@ -57,6 +67,7 @@ impl Rating {
             lowest: rated,
             highest: rated,
             found_unix_s: 0,
+            others: None,
             kernel: None,
             cpu_model: None,
         }
@@ -79,6 +90,7 @@ impl Rating {
         let rate = Arc::new(LiveRate::new(overload.unwrap_or(Rate::ZERO)));
         let mut running = load.start_live(&rate, &offer(Arrivals::Poisson, 1))?;
         wait(WARM_UP, is_stopped)?;
+        let mut sensors = LabSensors::new(root, cpus, &running.threads().service)?;
         running.tick();
         let mut rounds = Vec::with_capacity(ROUNDS);
         for _ in 0..ROUNDS {
@@ -95,6 +107,7 @@ impl Rating {
             lowest: rounds.first().copied().unwrap_or(middle),
             highest: rounds.last().copied().unwrap_or(middle),
             found_unix_s: since.map_or(0, |since| since.as_secs()),
+            others: sensors.read()?.others,
             kernel: here.kernel,
             cpu_model: here.cpu_model,
             ..Rating::assumed(service.clone(), cpus, middle)

@@ -5,12 +5,13 @@ use crate::interval::{Interval, Totals};
 use crate::listen::Listening;
 use crate::metrics;
 use crate::rating::{Rating, offer};
+use crate::sensors::LabSensors;
 use crate::target::Target;
-use plimsoll_host::{CpuMeter, CpuTimes, Root, ServiceSource};
+use plimsoll_host::Root;
 use plimsoll_law::{Settle, SettleDecision, SettleSample};
 use plimsoll_load::hash::{Footprint, HashLoad};
 use plimsoll_load::{LiveRate, Load, Running};
-use plimsoll_model::{Arrivals, CpuTime, Rate, Share};
+use plimsoll_model::{Arrivals, Rate};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,14 +33,6 @@ pub struct Service {
     since_start: Totals,
 }
 
-/// What is read of the machine at each step.
-struct LabSensors {
-    root: Root,
-    meter: Option<CpuMeter>,
-    service_cpu: Option<CpuTime>,
-    machine: Option<CpuTimes>,
-}
-
 impl Service {
     /// Starts the service that was rated, on the CPUs of its rating.
     ///
@@ -58,15 +51,9 @@ impl Service {
         let rate = Arc::new(LiveRate::new(first));
         let running = load.start_live(&rate, &offer(arrivals, seed))?;
         let threads = running.threads().service;
-        let meter = CpuMeter::open(root, &ServiceSource::Threads(threads))?;
-        let mut service = Service {
+        let service = Service {
             stepped_ns: running.session().now_ns(),
-            sensors: LabSensors {
-                root: root.clone(),
-                meter,
-                service_cpu: None,
-                machine: None,
-            },
+            sensors: LabSensors::new(root, &rating.cpus, &threads)?,
             rating,
             running,
             rate,
@@ -78,7 +65,6 @@ impl Service {
             listening: None,
             since_start: Totals::default(),
         };
-        service.sensors.read(&service.rating)?;
         service.follow(first);
         Ok(service)
     }
@@ -100,13 +86,7 @@ impl Service {
         let listening = listening.map_err(|source| LabError::Listen { addr, source })?;
         let addr = listening.addr();
         self.listening = Some(listening);
-        // Its threads come and go: the CPU time of all of this process is closer than that of some.
-        self.sensors.meter = CpuMeter::open(
-            &self.sensors.root,
-            &ServiceSource::Processes(vec![std::process::id()]),
-        )?;
-        self.sensors.service_cpu = None;
-        self.sensors.read(&self.rating)?;
+        self.sensors.count_the_process()?;
         Ok(addr)
     }
 
@@ -167,7 +147,7 @@ impl Service {
         let now_ns = self.running.session().now_ns();
         let expected = self.rate.expected_by(now_ns) - self.rate.expected_by(self.stepped_ns);
         let length = Duration::from_nanos(now_ns.saturating_sub(self.stepped_ns));
-        let (service_cpu, cpu) = self.sensors.read(&self.rating)?;
+        let spent = self.sensors.read()?;
         let ended = tick.completed + tick.errors;
         let asked = Rate::per_second(expected / length.as_secs_f64());
         let interval = Interval {
@@ -179,8 +159,9 @@ impl Service {
             failed: tick.errors,
             in_flight: tick.in_flight,
             latency: tick.latency,
-            service_cpu,
-            cpu,
+            service_cpu: spent.service,
+            cpu: spent.busy,
+            others: spent.others,
         };
         self.stepped_ns = now_ns;
         self.in_flight = tick.in_flight;
@@ -222,20 +203,5 @@ fn rate_at(target: Target, rating: &Rating, settle: Option<&Settle>) -> Rate {
         Target::Rate(rate) => rate,
         Target::Load(level) => level.of(rating.rated),
         Target::Until(_) => settle.map_or(Rate::ZERO, Settle::target),
-    }
-}
-
-impl LabSensors {
-    /// CPU time of the service, and the share of its CPUs that was busy, since the last reading.
-    fn read(&mut self, rating: &Rating) -> Result<(Option<CpuTime>, Option<Share>), LabError> {
-        let used = self.meter.as_mut().map(CpuMeter::read).transpose()?;
-        let since = used.zip(self.service_cpu);
-        let service_cpu = since.map(|(now, then)| now.since(then));
-        self.service_cpu = used;
-        let machine = CpuTimes::read(&self.root)?;
-        let spent = machine.as_ref().zip(self.machine.as_ref());
-        let spent = spent.and_then(|(now, then)| now.since(then).of(&rating.cpus));
-        self.machine = machine;
-        Ok((service_cpu, spent.and_then(|spent| spent.busy_share())))
     }
 }

@@ -18,7 +18,7 @@ use plimsoll_lab::{
 };
 use plimsoll_law::{SettleDecision, SettlePhase};
 use plimsoll_load::hash;
-use plimsoll_model::{CpuSet, HashService};
+use plimsoll_model::{CpuSet, HashService, Share};
 use plimsoll_record::state_file;
 use std::time::{Duration, Instant};
 
@@ -110,7 +110,12 @@ fn rating(args: &ServiceArgs, cpus: &CpuSet, root: &Root, stop: &Stop) -> Result
     note("plimsoll: calibrating for 12 s; --recalibrate does it again");
     let service = calibrated(asked, cpus)?;
     let rating = Rating::measure(&service, cpus, root, &|| stop.is_raised())?;
-    if let Some(file) = &file
+    if rating.is_disturbed() {
+        note(&format!(
+            "plimsoll: other processes used {} of these CPUs meanwhile, so the rating is too low and is not kept",
+            rating.others.unwrap_or(Share::ZERO)
+        ));
+    } else if let Some(file) = &file
         && let Err(why) = kept.keep(&rating, root, file)
     {
         note(&format!(

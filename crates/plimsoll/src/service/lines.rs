@@ -7,7 +7,10 @@ use serde::Serialize;
 use std::time::Duration;
 
 pub(super) const HEADER: &str =
-    "  time    asked   served  load   CPU       p50       p95       p99  in flight\n";
+    "  time  asked served  load   CPU      p50      p95      p99 in flight\n";
+
+/// More of the CPUs than this that others use is mentioned: as in a trial.
+const MOST_OTHERS: f64 = 0.05;
 
 /// A second of a service.
 #[derive(Serialize)]
@@ -18,6 +21,8 @@ pub(super) struct Line {
     /// What was served, in percent of the rating.
     load_pct: f64,
     cpu_pct: Option<f64>,
+    /// Of the service's CPUs, used by other processes.
+    others_pct: Option<f64>,
     p50_us: Option<f64>,
     p95_us: Option<f64>,
     p99_us: Option<f64>,
@@ -49,6 +54,7 @@ impl Line {
             served_rps: served,
             load_pct: 100.0 * served / rating.rated.get(),
             cpu_pct: cpu.map(Share::pct),
+            others_pct: second.others().map(Share::pct),
             p50_us: us(0.5),
             p95_us: us(0.95),
             p99_us: us(0.99),
@@ -71,7 +77,7 @@ impl Line {
             .cpu_pct
             .map_or("-".to_owned(), |pct| format!("{pct:.0}%"));
         let mut line = format!(
-            "{:5.0}s {:8.0} {:8.0} {:4.0}% {:>5} {:>9} {:>9} {:>9} {:>10}",
+            "{:5.0}s {:6.0} {:6.0} {:4.0}% {:>5} {:>8} {:>8} {:>8} {:>9}",
             self.at_s,
             self.asked_rps,
             self.served_rps,
@@ -124,7 +130,13 @@ pub(super) fn summary(all: &Totals, rating: &Rating, target: Target) -> String {
     if let (Some(deviation), Some(asked)) = (all.deviation(), asked) {
         text += &format!(" ({asked} asked, {:+.1} %)", deviation * 100.0);
     }
-    text + &format!("; {}\n", latencies(&all.latency))
+    text += &format!("; {}\n", latencies(&all.latency));
+    if let Some(others) = all.others().filter(|others| others.get() > MOST_OTHERS) {
+        text += &format!(
+            "Other processes used {others} of these CPUs: latency and the load that is carried are theirs, too.\n"
+        );
+    }
+    text
 }
 
 /// Whether a goal was kept since its law settled.
