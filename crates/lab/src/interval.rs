@@ -33,12 +33,6 @@ impl Interval {
     pub fn achieved(&self) -> Rate {
         Rate::of(self.completed, self.length)
     }
-
-    /// CPU time per request served.
-    pub fn cpu_per_request(&self) -> Option<Duration> {
-        let served = u32::try_from(self.completed).ok().filter(|n| *n > 0)?;
-        Some(self.service_cpu?.0 / served)
-    }
 }
 
 /// Sums since the start. Histograms are merged, never averaged.

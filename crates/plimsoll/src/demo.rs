@@ -31,7 +31,9 @@ Examples:
   plimsoll demo --page e --batch --job 'make -C /src -j2'
         a build alone, then beside the service, both timed
   plimsoll demo --page mine.json --batch -- --passes 8
-        your own scenario, with flags of `plimsoll yield` after --";
+        your own scenario, with flags of `plimsoll yield` after --
+
+Exit status: that of the experiment behind the page.";
 
 /// Columns of a page's text.
 const WIDTH: usize = 80;

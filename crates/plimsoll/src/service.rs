@@ -232,6 +232,7 @@ impl Run {
                 output.print(&lines::kept(&self.all, goal, self.settled_at))?;
             }
         }
+        self.service.check()?;
         if self.service.decision().is_some_and(missed) {
             return Err(Failure::Run(format!(
                 "the goal is missed at any load; see whether the limit of {} is shorter than a request, or what else uses these CPUs",

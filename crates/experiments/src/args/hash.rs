@@ -31,15 +31,15 @@ pub struct HashArgs {
     pub memory: Option<Bytes>,
 
     /// What a request touches of it on average, in pages of 4 KiB (default: 256KiB).
-    #[arg(long, value_name = "SIZE", value_parser = size, requires = "memory")]
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "memory", hide_short_help = true)]
     pub memory_touched: Option<Bytes>,
 
     /// The share of these pages that are also written (default: 30%).
-    #[arg(long, value_name = "SHARE", value_parser = share_of, requires = "memory")]
+    #[arg(long, value_name = "SHARE", value_parser = share_of, requires = "memory", hide_short_help = true)]
     pub memory_writes: Option<Share>,
 
     /// The standard deviation of positions as a share of the heap: low for a hot centre, 100% for nearly equal use (default: 25%).
-    #[arg(long, value_name = "SHARE", value_parser = spread, requires = "memory")]
+    #[arg(long, value_name = "SHARE", value_parser = spread, requires = "memory", hide_short_help = true)]
     pub memory_spread: Option<Share>,
 
     /// Requests also read files, made in this folder for the run and removed after it.
@@ -47,19 +47,19 @@ pub struct HashArgs {
     pub files: Option<PathBuf>,
 
     /// The size of the files together (default: 1GiB).
-    #[arg(long, value_name = "SIZE", value_parser = size, requires = "files")]
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "files", hide_short_help = true)]
     pub file_size: Option<Bytes>,
 
     /// What a request reads or writes of them on average, in pages of 4 KiB (default: 64KiB).
-    #[arg(long, value_name = "SIZE", value_parser = size, requires = "files")]
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "files", hide_short_help = true)]
     pub file_touched: Option<Bytes>,
 
     /// The share of these pages that are written instead of read (default: 0%).
-    #[arg(long, value_name = "SHARE", value_parser = share_of, requires = "files")]
+    #[arg(long, value_name = "SHARE", value_parser = share_of, requires = "files", hide_short_help = true)]
     pub file_writes: Option<Share>,
 
     /// What a request appends to a log beside the files, up to 1MiB (default: no log).
-    #[arg(long, value_name = "SIZE", value_parser = size, requires = "files")]
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "files", hide_short_help = true)]
     pub file_log: Option<Bytes>,
 }
 

@@ -30,7 +30,7 @@ Examples:
   echo '{\"load\": 90}' | socat - /run/user/1000/lab
         change the load while it runs
   plimsoll service --listen 127.0.0.1:8080
-        the hash service as an HTTP server, for any load generator and Prometheus
+        the hash service over HTTP, for any load generator and Prometheus
   plimsoll service --memory 2GiB --files /var/tmp --file-size 1GiB
         requests also touch memory, and read files
 

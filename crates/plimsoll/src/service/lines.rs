@@ -26,6 +26,7 @@ pub(super) struct Line {
     p50_us: Option<f64>,
     p95_us: Option<f64>,
     p99_us: Option<f64>,
+    cpu_us_per_request: Option<f64>,
     in_flight: u64,
     failed: u64,
     /// What the law of a goal decided.
@@ -58,6 +59,7 @@ impl Line {
             p50_us: us(0.5),
             p95_us: us(0.95),
             p99_us: us(0.99),
+            cpu_us_per_request: second.service_cpu.us_per(second.completed),
             in_flight,
             failed: second.failed,
             decision,
@@ -130,7 +132,14 @@ pub(super) fn summary(all: &Totals, rating: &Rating, target: Target) -> String {
     if let (Some(deviation), Some(asked)) = (all.deviation(), asked) {
         text += &format!(" ({asked} asked, {:+.1} %)", deviation * 100.0);
     }
-    text += &format!("; {}\n", latencies(&all.latency));
+    text += &format!("; {}", latencies(&all.latency));
+    if let Some(us) = all.service_cpu.us_per(all.completed) {
+        text += &format!("; {us:.0} us of CPU time a request");
+    }
+    text.push('\n');
+    if all.failed > 0 {
+        text += &format!("{} requests failed.\n", all.failed);
+    }
     if let Some(others) = all.others().filter(|others| others.get() > MOST_OTHERS) {
         text += &format!(
             "Other processes used {others} of these CPUs: latency and the load that is carried are theirs, too.\n"
