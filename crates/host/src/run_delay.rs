@@ -23,6 +23,8 @@ pub enum DelayScope {
     Others,
     /// A process and its descendants.
     Tree(ProcessStat),
+    /// This process, without its descendants.
+    Own,
     /// The processes in a cgroup and its descendants.
     Cgroup(String),
 }
@@ -107,6 +109,7 @@ impl RunDelays {
                     false => Err(gone()),
                 }
             }
+            DelayScope::Own => Ok(vec![std::process::id()]),
             DelayScope::Cgroup(name) => Cgroups::find(root)?.processes(root, name),
         }
     }

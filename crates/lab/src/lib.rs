@@ -44,7 +44,7 @@ mod target;
 pub use interval::{Interval, Totals};
 pub use message::{Message, MessageError};
 pub use rating::{Kept, Rating};
-pub use service::Service;
+pub use service::{MOST_RPS, Service};
 pub use socket::{Asked, ControlSocket};
 pub use target::Target;
 

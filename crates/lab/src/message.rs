@@ -1,5 +1,6 @@
 //! Messages of the control socket: a line of JSON each, such as `{"load": 60}`.
 
+use crate::service::MOST_RPS;
 use crate::target::Target;
 use plimsoll_law::LatencyGoal;
 use plimsoll_model::{Goal, LoadLevel, Rate};
@@ -26,7 +27,7 @@ pub enum MessageError {
         "not a message; send one of {{\"rate\": 1200}} (requests per second), {{\"load\": 60}} (percent of the rating), {{\"until\": \"p95<75ms\"}} and {{\"status\": true}}"
     )]
     Unknown,
-    #[error("{0} is not a rate; give requests per second, 0 or more")]
+    #[error("{0} is not a rate; give requests per second, 0 to {MOST_RPS}")]
     Rate(String),
     #[error("{0} is not a load; give percent of the rating, 0.1 to 200")]
     Load(String),
@@ -52,6 +53,7 @@ impl Message {
         }
         match serde_json::from_slice(line).map_err(|_| MessageError::Unknown)? {
             Line::Rate(rate) => Rate::per_second(rate)
+                .filter(|rate| rate.get() <= MOST_RPS)
                 .map(|rate| Message::Set(Target::Rate(rate)))
                 .ok_or_else(|| MessageError::Rate(rate.to_string())),
             Line::Load(pct) => LoadLevel::percent(pct)
@@ -99,6 +101,7 @@ mod tests {
         }
         assert!(matches!(of("{\"load\":1e9}"), Err(MessageError::Load(_))));
         assert!(matches!(of("{\"rate\":-1}"), Err(MessageError::Rate(_))));
+        assert!(matches!(of("{\"rate\":1e15}"), Err(MessageError::Rate(_))));
         assert!(matches!(
             of("{\"until\":\"p95\"}"),
             Err(MessageError::Goal(_))

@@ -2,6 +2,7 @@
 
 use crate::LabError;
 use crate::sensors::LabSensors;
+use crate::service::MOST_RPS;
 use plimsoll_host::{Root, provenance};
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::{LiveRate, Offer, Running, Shape};
@@ -23,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const OVERLOAD: f64 = 4.0;
 /// The largest share of the CPUs that others may use in a calibration: as in a trial.
 const MOST_OTHERS: f64 = 0.05;
+/// The largest mean block, in bytes: no calibration finds one that takes seconds to hash.
+const MOST_BLOCK: u64 = 1 << 32;
 /// Ratings that are kept: those of the last services that were run.
 const MOST_KEPT: usize = 16;
 
@@ -122,7 +125,8 @@ impl Rating {
             mean_block: self.service.mean_block,
             ..asked.clone()
         };
-        let is_sound = self.rated.get() > 0.0 && self.service.mean_block.0 > 0;
+        let is_sound = (0.01..=MOST_RPS).contains(&self.rated.get())
+            && (1..=MOST_BLOCK).contains(&self.service.mean_block.0);
         is_sound
             && self.service == same
             && self.cpus == *cpus

@@ -16,6 +16,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The highest rate that is offered, in requests per second: a step counts arrivals one by one.
+pub const MOST_RPS: f64 = 1e7;
+
 /// The hash service under a target. Dropping it stops it.
 pub struct Service {
     rating: Rating,
@@ -47,7 +50,7 @@ impl Service {
     ) -> Result<Service, LabError> {
         let load = HashLoad::new(&rating.service, &rating.cpus)?;
         let settle = settle_at(target, rating.rated);
-        let first = rate_at(target, &rating, settle.as_ref());
+        let first = at_most(rate_at(target, &rating, settle.as_ref()));
         let rate = Arc::new(LiveRate::new(first));
         let running = load.start_live(&rate, &offer(arrivals, seed))?;
         let threads = running.threads().service;
@@ -118,6 +121,7 @@ impl Service {
     }
 
     fn offer(&self, rate: Rate) -> Duration {
+        let rate = at_most(rate);
         self.follow(rate);
         let now_ns = self.running.session().now_ns();
         let from_ns = self.rate.set(rate, now_ns);
@@ -195,6 +199,10 @@ fn settle_at(target: Target, rated: Rate) -> Option<Settle> {
         Target::Until(goal) => Some(Settle::new(goal, rated)),
         Target::Rate(_) | Target::Load(_) => None,
     }
+}
+
+fn at_most(rate: Rate) -> Rate {
+    rate.times((MOST_RPS / rate.get()).min(1.0))
 }
 
 /// The rate to offer first under a target.

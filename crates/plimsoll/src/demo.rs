@@ -1,16 +1,43 @@
 //! `plimsoll demo`: the lab, a guided tour of what this machine carries.
 
+mod draw;
+mod effects;
+mod job;
+mod keys;
 mod pages;
+mod run;
 mod scenario;
+mod sensors;
+mod state;
+mod task;
 
 use crate::failure::Failure;
 use crate::help;
 use crate::output::Output;
+use crate::service;
+use crate::stop::Stop;
+use crate::terminal::Screen;
 use clap::Args;
+use draw::Look;
+use effects::Hands;
 use pages::{PAGES, Page};
+use plimsoll_experiments::args::any_seed;
+use plimsoll_experiments::args::hash_service;
+use plimsoll_experiments::args::value::{cpus, rate};
+use plimsoll_host::Root;
+use plimsoll_lab::Service;
+use plimsoll_law::LatencyGoal;
+use plimsoll_model::{Arrivals, CpuSet, Rate};
+use plimsoll_model::{safe, shell_word};
+use plimsoll_record::state_file;
 use plimsoll_report::wrap;
+use run::{Clock, Lab};
 use scenario::Scenario;
+use sensors::LabSensors;
+use state::{About, State};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::IsTerminal;
 use std::path::Path;
 
 const DEMO_HELP: &str = "\
@@ -25,7 +52,15 @@ Pages:
 A scenario is a file of JSON; what it leaves out is as usual:
   {\"load_pct\": 60, \"headroom_pct\": 20, \"budget\": \"p99+5%\", \"job\": \"make -j2\"}
 
+On a terminal the lab is live: sliders set the load of the hash service and the
+headroom of the job, and charts show what that does. The job runs under
+`plimsoll side` and ends with the lab. The rating of the service is measured once
+per machine, in 12 s, and kept. --goal, --rated, --recalibrate and --cpus are for
+the live lab.
+
 Examples:
+  plimsoll demo
+        the live lab at page a
   plimsoll demo --page b --batch
         page b without a screen: measure, print the findings, keep a record
   plimsoll demo --page e --batch --job 'make -C /src -j2'
@@ -33,7 +68,9 @@ Examples:
   plimsoll demo --page mine.json --batch -- --passes 8
         your own scenario, with flags of `plimsoll yield` after --
 
-Exit status: that of the experiment behind the page.";
+Exit status: that of the measurement with --batch; else 0, also at Ctrl-C, 1 if
+the lab fails, 2 for a mistake in what was asked, 130 at Ctrl-C during the
+calibration.";
 
 /// Columns of a page's text.
 const WIDTH: usize = 80;
@@ -53,6 +90,22 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "JOB")]
     job: Option<String>,
 
+    /// The latency goal of the live lab, a percentile and a time.
+    #[arg(long, value_name = "GOAL", default_value = "p95<75ms", value_parser = service::goal)]
+    goal: LatencyGoal,
+
+    /// The rating in requests per second, if it is known; else it is measured once and kept.
+    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "recalibrate")]
+    rated: Option<Rate>,
+
+    /// Measure the rating again.
+    #[arg(long)]
+    recalibrate: bool,
+
+    /// CPUs of the service, such as 0-3,8 (default: all that this process may use).
+    #[arg(long, value_name = "LIST", value_parser = cpus)]
+    cpus: Option<CpuSet>,
+
     /// Flags of the experiment behind the page, after `--`.
     #[arg(last = true, value_name = "FLAGS")]
     more: Vec<OsString>,
@@ -61,9 +114,7 @@ pub(crate) struct DemoArgs {
 pub(crate) fn run(args: &DemoArgs, output: &Output) -> Result<(), Failure> {
     let (page, scenario) = args.chosen()?;
     if !args.batch {
-        return Err(Failure::Mistake(
-            "the lab has no screen in this version; add --batch to measure a page".to_owned(),
-        ));
+        return live(args, page, &scenario, output);
     }
     let mut words: Vec<OsString> = vec!["plimsoll".into()];
     words.extend(page.words(&scenario).into_iter().map(OsString::from));
@@ -74,9 +125,75 @@ pub(crate) fn run(args: &DemoArgs, output: &Output) -> Result<(), Failure> {
         .iter()
         .flat_map(|text| wrap(text, WIDTH))
         .collect();
-    let (question, text, command) = (page.question, text.join("\n"), shown.join(" "));
+    // A scenario may be a stranger's: the line is the command that runs, with nothing hidden in it.
+    let words_shown: Vec<String> = shown.iter().map(|word| shell_word(&safe(word))).collect();
+    let (question, text, command) = (page.question, text.join("\n"), words_shown.join(" "));
     output.print(&format!("{question}\n\n{text}\n\n$ {command}\n\n"))?;
     crate::run(&help::parsed(&words)?)
+}
+
+/// Locked while a live lab runs.
+const LOCK: &str = "lab.lock";
+
+fn live(args: &DemoArgs, page: Page, scenario: &Scenario, output: &Output) -> Result<(), Failure> {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(no_terminal());
+    }
+    if !args.more.is_empty() {
+        let why = "flags after -- are for the experiment behind a page; add --batch to run it";
+        return Err(Failure::Mistake(why.to_owned()));
+    }
+    let _alone = alone()?;
+    let (root, stop) = (Root::machine(), Stop::on_signals()?);
+    let cpus = service::cpus(args.cpus.as_ref(), &root)?;
+    let rating = service::rating(hash_service(), (args.rated, args.recalibrate), &cpus, &stop)?;
+    let about = About {
+        rating: service::rating_line(&rating),
+        goal: args.goal,
+        job: scenario.job.clone(),
+        budget: scenario.budget.clone(),
+    };
+    let state = State::new(about, page.letter, scenario);
+    let (seed, target) = (any_seed(), state.target());
+    let service = Service::start(&root, rating, target, Arrivals::Poisson, seed)?;
+    let mut screen = Screen::open().map_err(|_| no_terminal())?;
+    // Keys do all that the mouse does.
+    let _ = screen.report_mouse();
+    let lab = Lab {
+        screen,
+        look: Look {
+            colour: output.stderr_colour,
+            charset: output.charset,
+        },
+        hands: Hands::new(&root, &state.about.job, cpus.len()),
+        state,
+        service,
+        sensors: LabSensors::new(&root),
+        stop,
+        clock: Clock::start(),
+    };
+    lab.run()
+}
+
+fn no_terminal() -> Failure {
+    Failure::Mistake(
+        "the live lab needs a terminal; add --batch to measure a page without one".to_owned(),
+    )
+}
+
+/// A lock that no other lab has. Where there can be none, the lab runs all the same.
+fn alone() -> Result<Option<File>, Failure> {
+    let Some(file) = state_file::usual(LOCK) else {
+        return Ok(None);
+    };
+    let lock = state_file::lock(&file);
+    match lock.is_none() && file.exists() {
+        true => Err(Failure::Mistake(
+            "another lab runs here, and each would disturb the other; end it with q first"
+                .to_owned(),
+        )),
+        false => Ok(lock),
+    }
 }
 
 impl DemoArgs {

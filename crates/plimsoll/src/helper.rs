@@ -8,16 +8,20 @@ use plimsoll_experiments::Helpers;
 use plimsoll_experiments::rig::serve_scheduler;
 use plimsoll_load::hash::burn::burn;
 use plimsoll_load::open_files;
-use std::ffi::OsString;
+use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::AsFd;
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
 
 const GATE: &str = "--start-held";
 /// In place of a limit on open files.
 const UNCHANGED: &str = "-";
 /// The first argument of the job that hashes blocks.
 const BURNER: &str = "--burn-blocks";
+/// The first argument of a command that gets SIGTERM when what started it is gone.
+const BOUND: &str = "--bound-to";
 /// The first argument of the process of a scheduler under test.
 const SCHEDULER: &str = "--serve-scheduler";
 
@@ -36,6 +40,15 @@ pub(crate) fn gate() -> Gate {
     Gate::new("/proc/self/exe", [GATE.into(), soft.into()])
 }
 
+/// This program with such words, in a session of its own. It gets SIGTERM when the thread that starts
+/// it is gone, also if that is killed.
+pub(crate) fn bound<S: AsRef<OsStr>>(words: impl IntoIterator<Item = S>) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(BOUND).arg(std::process::id().to_string());
+    command.args(words);
+    command
+}
+
 fn this_program_as(helper: &str) -> Vec<OsString> {
     let program = format!("/proc/{}/exe", std::process::id());
     vec![program.into(), helper.into()]
@@ -48,6 +61,7 @@ pub(crate) fn run_if_asked() -> Option<ExitCode> {
     match first.to_str()? {
         GATE => Some(run_gate(args)),
         BURNER => Some(run_burner(args)),
+        BOUND => Some(run_bound(args)),
         SCHEDULER => Some(run_scheduler()),
         _ => None,
     }
@@ -76,6 +90,26 @@ fn run_burner(mut args: impl Iterator<Item = OsString>) -> ExitCode {
         _ => false,
     };
     ExitCode::from(u8::from(!done))
+}
+
+/// Becomes this program with the words after the first, which is the process to end with.
+fn run_bound(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let parent = args
+        .next()
+        .and_then(|pid| pid.to_str()?.parse::<i32>().ok());
+    let is_asked = set_parent_process_death_signal(Some(Signal::TERM)).is_ok();
+    // It may be gone before it was asked for.
+    let is_there = getppid().map(|pid| pid.as_raw_pid()) == parent;
+    if !is_asked || !is_there {
+        return ExitCode::FAILURE;
+    }
+    // Where it leads a group already, it stays in its session.
+    let _ = setsid();
+    let error = Command::new("/proc/self/exe").args(args).exec();
+    note(&format!(
+        "plimsoll: this program cannot be started again: {error}"
+    ));
+    ExitCode::FAILURE
 }
 
 /// Does a task for the rig, which kills this process when it is done.

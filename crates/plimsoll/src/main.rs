@@ -19,6 +19,7 @@ mod load_record;
 mod note;
 mod output;
 mod page_file;
+mod paint;
 mod plan;
 mod progress;
 mod record_file;

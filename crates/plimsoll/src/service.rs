@@ -3,7 +3,8 @@
 mod args;
 mod lines;
 
-pub(crate) use args::ServiceArgs;
+pub(crate) use args::{ServiceArgs, goal};
+pub(crate) use lines::rating as rating_line;
 
 use crate::failure::Failure;
 use crate::note::note;
@@ -18,7 +19,7 @@ use plimsoll_lab::{
 };
 use plimsoll_law::{SettleDecision, SettlePhase};
 use plimsoll_load::hash;
-use plimsoll_model::{CpuSet, HashService, Share};
+use plimsoll_model::{CpuSet, HashService, Rate, Share};
 use plimsoll_record::state_file;
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,7 @@ const LOCK: &str = "service.lock";
 pub(crate) fn run(args: &ServiceArgs, output: &Output) -> Result<(), Failure> {
     let root = Root::machine();
     let stop = Stop::on_signals()?;
-    let cpus = cpus(args, &root)?;
+    let cpus = cpus(args.cpus.as_ref(), &root)?;
     let control = args.control.as_deref().map(ControlSocket::bind).transpose();
     let control = control.map_err(|error| {
         let path = args.control.as_deref().unwrap_or(std::path::Path::new(""));
@@ -47,7 +48,8 @@ pub(crate) fn run(args: &ServiceArgs, output: &Output) -> Result<(), Failure> {
             "plimsoll: another `plimsoll service` runs here; on the same CPUs each disturbs the other",
         );
     }
-    let rating = rating(args, &cpus, &root, &stop)?;
+    let asked = args.hash.of(hash_service());
+    let rating = rating(asked, (args.rated, args.recalibrate), &cpus, &stop)?;
     note(&format!("plimsoll: {}", lines::rating(&rating)));
     let seed = args.seed.unwrap_or_else(any_seed);
     let (target, arrivals) = (args.target(), args.arrivals.into());
@@ -74,9 +76,10 @@ pub(crate) fn run(args: &ServiceArgs, output: &Output) -> Result<(), Failure> {
     run.conclude(output)
 }
 
-fn cpus(args: &ServiceArgs, root: &Root) -> Result<CpuSet, Failure> {
+/// The CPUs that were asked for, else all that this process may use.
+pub(crate) fn cpus(asked: Option<&CpuSet>, root: &Root) -> Result<CpuSet, Failure> {
     let allowed = own_allowed_cpus(root).map_err(LabError::from)?;
-    let Some(asked) = &args.cpus else {
+    let Some(asked) = asked else {
         return Ok(allowed);
     };
     let missing = asked.without(&allowed);
@@ -88,11 +91,16 @@ fn cpus(args: &ServiceArgs, root: &Root) -> Result<CpuSet, Failure> {
     }
 }
 
-/// The rating that is kept, or one that is measured now and kept.
-fn rating(args: &ServiceArgs, cpus: &CpuSet, root: &Root, stop: &Stop) -> Result<Rating, Failure> {
-    let asked = args.hash.of(hash_service());
+/// The rating that is given or kept, or one that is measured now and kept.
+pub(crate) fn rating(
+    asked: HashService,
+    (given, again): (Option<Rate>, bool),
+    cpus: &CpuSet,
+    stop: &Stop,
+) -> Result<Rating, Failure> {
+    let root = &Root::machine();
     room::check(&asked, root)?;
-    if let Some(rated) = args.rated {
+    if let Some(rated) = given {
         let service = calibrated(asked, cpus)?;
         return Ok(Rating::assumed(service, cpus, rated));
     }
@@ -104,7 +112,7 @@ fn rating(args: &ServiceArgs, cpus: &CpuSet, root: &Root, stop: &Stop) -> Result
         ));
         Kept::default()
     });
-    if let Some(rating) = kept.find(&asked, cpus, root).filter(|_| !args.recalibrate) {
+    if let Some(rating) = kept.find(&asked, cpus, root).filter(|_| !again) {
         return Ok(rating.clone());
     }
     note("plimsoll: calibrating for 12 s; --recalibrate does it again");

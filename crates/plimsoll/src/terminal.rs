@@ -2,6 +2,7 @@
 //! happens. It is that of standard error, so that findings can be piped.
 
 use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{DisableMouseCapture, EnableMouseCapture};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
@@ -19,6 +20,9 @@ use std::time::Duration;
 /// Whether the terminal is ours now. A static, because a panic of any thread
 /// gives it back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether the terminal reports the mouse.
+static MOUSE: AtomicBool = AtomicBool::new(false);
 
 /// Held while a frame is written, so that none is written to a terminal that
 /// another thread's panic has just given back.
@@ -69,6 +73,20 @@ impl Screen {
         Ok(screen)
     }
 
+    /// Has the terminal report the mouse until it is given back.
+    ///
+    /// # Errors
+    /// The terminal cannot be written to.
+    pub(crate) fn report_mouse(&mut self) -> Result<()> {
+        MOUSE.store(true, Ordering::SeqCst);
+        execute!(stderr(), EnableMouseCapture)
+    }
+
+    /// How large the terminal was when the last frame was drawn.
+    pub(crate) fn area(&self) -> Rect {
+        self.area
+    }
+
     /// Draws a frame as large as the terminal is now.
     ///
     /// # Errors
@@ -116,6 +134,9 @@ pub(crate) fn give_back() {
     let _alone = (!DRAWS.get()).then(wait);
     if TAKEN.swap(false, Ordering::SeqCst) {
         // There is nothing to be done about a terminal that is gone.
+        if MOUSE.swap(false, Ordering::SeqCst) {
+            let _ = execute!(stderr(), DisableMouseCapture);
+        }
         let _ = execute!(stderr(), Show, LeaveAlternateScreen);
         let _ = disable_raw_mode();
     }

@@ -3,12 +3,13 @@
 
 use crate::private::{Existing, write_private};
 use crate::trust::{check_folder, check_input};
+use rustix::fs::OFlags;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{Error, ErrorKind, Read};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Maximum size of a file.
@@ -53,7 +54,14 @@ fn make_folder(file: &Path) -> std::io::Result<()> {
 /// process has it locked, or it cannot be made.
 pub fn lock(file: &Path) -> Option<File> {
     make_folder(file).ok()?;
-    let open = File::create(file).ok()?;
+    // Nothing that another user has put there is followed or emptied.
+    let mut options = OpenOptions::new();
+    let options = options.create(true).write(true).truncate(false).mode(0o600);
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let open = options.custom_flags(flags.bits().cast_signed()).open(file);
+    let open = open
+        .ok()
+        .filter(|open| open.metadata().is_ok_and(|about| about.is_file()))?;
     open.try_lock().is_ok().then_some(open)
 }
 
@@ -91,6 +99,18 @@ mod tests {
         assert!(lock(&file).is_none());
         drop(held);
         assert!(lock(&file).is_some());
+    }
+
+    #[test]
+    fn lock_follows_no_link_and_empties_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let link = dir.path().join("lock");
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(lock(&link).is_none());
+        assert!(lock(&victim).is_some());
+        assert_eq!(fs::read(&victim).unwrap(), b"precious");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! machine.
 
 use super::scenario::Scenario;
+use super::state::Button;
 
 /// A page.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +16,8 @@ pub(crate) struct Page {
     experiment: &'static [&'static str],
     /// Which flags of the scenario the command takes.
     takes: &'static [Flag],
+    /// What can be pressed on it.
+    pub(crate) buttons: &'static [Button],
 }
 
 /// A part of a scenario that is a flag of an experiment.
@@ -36,6 +39,7 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["sweep", "--quick"],
         takes: &[],
+        buttons: &[Button::Measure],
     },
     Page {
         letter: 'b',
@@ -46,6 +50,7 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["yield", "--quick", "--arms", "none"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job],
+        buttons: &[Button::Sysload, Button::Measure],
     },
     Page {
         letter: 'c',
@@ -55,6 +60,7 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["yield", "--quick", "--arms", "none,plimsoll"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job, Flag::Headroom],
+        buttons: &[Button::Sideload, Button::Measure],
     },
     Page {
         letter: 'd',
@@ -64,6 +70,7 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["yield", "--quick", "--curve"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job],
+        buttons: &[Button::Sideload, Button::Measure],
     },
     Page {
         letter: 'e',
@@ -74,6 +81,7 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["yield", "--quick", "--arms", "plimsoll"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job, Flag::Headroom],
+        buttons: &[Button::Sideload, Button::Measure],
     },
     Page {
         letter: 'g',
@@ -83,12 +91,23 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["yield", "--arms", "none,weight,plimsoll"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job, Flag::Headroom],
+        buttons: &[Button::Save, Button::Measure],
     },
 ];
 
 impl Page {
     pub(crate) fn of(letter: char) -> Option<Page> {
         PAGES.into_iter().find(|page| page.letter == letter)
+    }
+
+    /// Its place in [`PAGES`].
+    pub(crate) fn place(letter: char) -> Option<usize> {
+        PAGES.iter().position(|page| page.letter == letter)
+    }
+
+    /// Whether its command is about one load.
+    pub(crate) fn takes_load(&self) -> bool {
+        self.takes.contains(&Flag::Load)
     }
 
     /// The words of the command that measures the answer.

@@ -3,7 +3,7 @@
 use clap::{ArgGroup, Args};
 use plimsoll_experiments::args::value::{cpus, positive_duration, rate};
 use plimsoll_experiments::args::{ArrivalChoice, HashArgs};
-use plimsoll_lab::Target;
+use plimsoll_lab::{MOST_RPS, Target};
 use plimsoll_law::LatencyGoal;
 use plimsoll_model::{CpuSet, Goal, LoadLevel, Rate};
 use std::net::SocketAddr;
@@ -50,7 +50,7 @@ pub(crate) struct ServiceArgs {
     load: Option<LoadLevel>,
 
     /// The load, in requests per second.
-    #[arg(long, value_name = "RATE", value_parser = rate, group = "target")]
+    #[arg(long, value_name = "RATE", value_parser = offered, group = "target")]
     rate: Option<Rate>,
 
     /// Find and hold the highest load that keeps a latency goal, such as 'p95<75ms'.
@@ -70,7 +70,7 @@ pub(crate) struct ServiceArgs {
     pub(super) control: Option<PathBuf>,
 
     /// The rating in requests per second, if it is known; else it is measured once and kept.
-    #[arg(long, value_name = "RATE", value_parser = rate, conflicts_with = "recalibrate")]
+    #[arg(long, value_name = "RATE", value_parser = offered, conflicts_with = "recalibrate")]
     pub(super) rated: Option<Rate>,
 
     /// Measure the rating again.
@@ -112,7 +112,15 @@ impl ServiceArgs {
     }
 }
 
-fn goal(text: &str) -> Result<LatencyGoal, String> {
+pub(crate) fn goal(text: &str) -> Result<LatencyGoal, String> {
     let goal = text.parse::<Goal>().map_err(|error| error.to_string())?;
     LatencyGoal::try_from(goal).map_err(|error| error.to_string())
+}
+
+fn offered(text: &str) -> Result<Rate, String> {
+    let rate = rate(text)?;
+    match rate.get() <= MOST_RPS {
+        true => Ok(rate),
+        false => Err(format!("give up to {MOST_RPS} requests per second")),
+    }
 }

@@ -106,7 +106,7 @@ fn phase(phase: SettlePhase) -> &'static str {
 }
 
 /// `rated 1,952/s on CPUs 0-1 (1,940 to 1,960/s in 5 rounds, 2026-11-25)`
-pub(super) fn rating(rating: &Rating) -> String {
+pub(crate) fn rating(rating: &Rating) -> String {
     if !rating.is_measured() {
         return format!("rated {} on CPUs {}, as given", rating.rated, rating.cpus);
     }

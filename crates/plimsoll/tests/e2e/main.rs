@@ -18,6 +18,7 @@ mod browser;
 #[path = "../common/mod.rs"]
 mod common;
 mod crash;
+mod demo;
 mod limits;
 mod live;
 mod nginx;

@@ -1,9 +1,9 @@
 //! The charts as they grow: a dot per trial, dim if it is invalid.
 
-use super::style;
 use crate::live::state::{Group, State};
+use crate::paint::put_picture;
 use plimsoll_engine::Ended;
-use plimsoll_report::chart::{Chart, Picture, Progress, TrialPoint, progress};
+use plimsoll_report::chart::{Chart, Progress, TrialPoint, progress};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -24,20 +24,7 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) {
     for (chart, left) in [(times, 0), (cpu, each + GAP)] {
         let picture = chart.and_then(|chart| chart.draw(width, height, state.about.charset));
         if let Some(picture) = picture {
-            put(&picture, (area.x + left, area.y), buffer);
-        }
-    }
-}
-
-/// Puts a picture over what is there.
-fn put(picture: &Picture, (left, top): (u16, u16), buffer: &mut Buffer) {
-    for (row, y) in picture.rows().iter().zip(top..) {
-        for (cell, x) in row.iter().zip(left..) {
-            if cell.symbol != ' ' {
-                buffer[(x, y)]
-                    .set_char(cell.symbol)
-                    .set_style(style(cell.ink));
-            }
+            put_picture(&picture, (area.x + left, area.y), buffer);
         }
     }
 }

@@ -8,13 +8,12 @@ mod strip;
 mod trials;
 
 use super::state::{Group, State};
-use plimsoll_model::{human_minutes, safe};
-use plimsoll_report::chart::Charset;
+use crate::paint::{put, reduce, style, within};
+use plimsoll_model::human_minutes;
 use plimsoll_report::{Ink, wrap};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Modifier, Style};
 
 /// In less than this the charts say nothing.
 const LEAST_WIDTH: u16 = 60;
@@ -43,15 +42,7 @@ pub(crate) fn draw(state: &State, frame: &mut Frame<'_>) {
     if state.shows_help {
         help::draw(state, area, buffer);
     }
-    for cell in &mut buffer.content {
-        if !state.about.colour {
-            cell.fg = Color::Reset;
-            cell.bg = Color::Reset;
-        }
-        if state.about.charset == Charset::Ascii && !cell.symbol().is_ascii() {
-            cell.set_symbol(if cell.symbol() == "·" { "-" } else { "?" });
-        }
-    }
+    reduce(buffer, state.about.colour, state.about.charset);
 }
 
 fn whole(state: &State, area: Rect, buffer: &mut Buffer) {
@@ -181,16 +172,6 @@ fn is_searching(state: &State) -> bool {
     matches!(group, Some(Group::Search | Group::Confirmation))
 }
 
-/// Text that is seen to be cut where it is.
-fn within(text: &str, width: u16, cut: &str) -> String {
-    let width = usize::from(width);
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    kept + cut
-}
-
 fn keys(state: &State, area: Rect, buffer: &mut Buffer) {
     let pause = match (state.pause_asked, area.width < LEAST_WIDTH) {
         (true, _) => "resume",
@@ -207,30 +188,6 @@ fn keys(state: &State, area: Rect, buffer: &mut Buffer) {
     let width = record.chars().count() as u16;
     if from + width <= area.width {
         put(buffer, area, area.width - width, record, Ink::Dim);
-    }
-}
-
-/// Writes into the first row of an area, from a column to its end: all text of the view
-/// but that of charts.
-fn put(buffer: &mut Buffer, area: Rect, from: u16, text: &str, ink: Ink) {
-    if area.height == 0 || from >= area.width {
-        return;
-    }
-    let room = usize::from(area.width - from);
-    buffer.set_stringn(area.x + from, area.y, safe(text), room, style(ink));
-}
-
-fn style(ink: Ink) -> Style {
-    let plain = Style::new();
-    match ink {
-        Ink::Plain => plain,
-        Ink::Bold => plain.add_modifier(Modifier::BOLD),
-        Ink::Dim => plain.add_modifier(Modifier::DIM),
-        Ink::Red => plain.fg(Color::Red),
-        Ink::Green => plain.fg(Color::Green),
-        Ink::Yellow => plain.fg(Color::Yellow),
-        Ink::Cyan => plain.fg(Color::Cyan),
-        Ink::Magenta => plain.fg(Color::Magenta),
     }
 }
 

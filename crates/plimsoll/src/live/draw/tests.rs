@@ -5,8 +5,10 @@ use super::*;
 use crate::live::state::{Event, Key, State, Tick};
 use crate::live::tests::sample::{LEVELS, begins, begins_idle, copies, done, tick, under_way};
 use plimsoll_model::{CpusOf, Invalid, LoadLevel, Phase, Share};
+use plimsoll_report::chart::Charset;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::style::Color;
 use std::time::Duration;
 
 /// The file of a screen, which ends in its size, and the state that it shows.
