@@ -14,7 +14,7 @@ const MOST_DOWN: f64 = 0.5;
 /// nothing is measured.
 const LEAST_WHILE_DRAINING: f64 = 0.25;
 
-/// Settled when the standard error is below this share of the rate. At 0.05, half of the
+/// Settled when the standard error, and the distance to the estimate, are below this share of the rate. At 0.05, half of the
 /// simulated runs with a rare share above the limit were not settled after 30 s.
 const SETTLED: f64 = 0.1;
 
@@ -72,17 +72,28 @@ impl Settle {
         let rate = self.target.get();
         let queue = self.in_flight.min(sample.in_flight) as f64;
         self.in_flight = sample.in_flight;
-        let busy = self.goal.relaxation(rate) > seconds && queue > self.goal.usual_in_flight(rate);
+        let busy =
+            self.goal.relaxation_s(rate) > seconds && queue > self.goal.usual_in_flight(rate);
         self.saturation.pass(seconds, busy.then_some(sample.ended));
         busy
     }
 
+    /// The highest rate that the throughput at saturation leaves to the goal, once it was seen.
+    fn most(&self) -> Option<f64> {
+        let throughput = self.saturation.throughput()?;
+        Some(self.goal.below_saturation(throughput))
+    }
+
+    fn is_at_saturation(&self) -> bool {
+        let least = |most: f64| most * (1.0 - RESOLUTION);
+        self.most()
+            .is_some_and(|most| self.target.get() >= least(most))
+    }
+
     fn stay_below_saturation(&mut self) {
-        let Some(throughput) = self.saturation.throughput() else {
-            return;
-        };
-        let most = self.goal.below_saturation(throughput);
-        if most < self.target.get() {
+        if let Some(most) = self.most()
+            && most < self.target.get()
+        {
             self.follow(most / self.target.get());
         }
     }
@@ -173,7 +184,12 @@ impl Settle {
             self.restart(Stage::Rise);
             return self.rise(sample, seconds);
         }
-        let known = standard_error < SETTLED && self.evidence.seconds() >= SETTLED_S;
+        let estimate = self.evidence.factor(goal, rate);
+        // A rate that is far from where the evidence points is not held but on its way, unless the
+        // throughput at saturation holds it back.
+        let is_there = estimate.ln().abs() <= SETTLED || self.is_at_saturation();
+        let precise = standard_error < SETTLED && self.evidence.seconds() >= SETTLED_S;
+        let known = precise && is_there;
         self.phase = match known {
             true => SettlePhase::Settled,
             false => SettlePhase::Settling,
@@ -182,7 +198,7 @@ impl Settle {
             true => ((-standard_error).exp(), 1.0 + RESOLUTION * seconds),
             false => (1.0, MOST_UP),
         };
-        let factor = self.evidence.factor(goal, rate) * margin;
+        let factor = estimate * margin;
         self.follow(factor.clamp(MOST_DOWN, most));
         // Where nearly all are above the limit, their number says little about the distance.
         let saturated = (1.0 + goal.allowed()) / 2.0 * sample.ended as f64;
@@ -205,7 +221,7 @@ impl Settle {
     }
 
     fn adaption(&self) -> f64 {
-        self.goal.relaxation(self.target.get()).min(ADAPTS_S)
+        self.goal.relaxation_s(self.target.get()).min(ADAPTS_S)
     }
 
     fn move_to(&mut self, rate: f64) {

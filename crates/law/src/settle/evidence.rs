@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Periods count for this long, exponentially weighted.
-const MEMORY_S: f64 = 40.0;
+pub(super) const MEMORY_S: f64 = 40.0;
 
 /// The log-likelihood ratio at which a halved share above the limit is taken for real: once
 /// in a thousand clumps by chance.
@@ -17,7 +17,7 @@ const CLEAR: f64 = 6.9;
 const FAR_BELOW: f64 = 0.125;
 
 /// The observed clump is at most so many of M/M/1: the standard error at most doubles. The
-/// statistic cannot tell a stall from a rate that is too high.
+/// statistic is the same for a stall and for a rate that is too high.
 const MOST_OBSERVED: f64 = 4.0;
 
 /// Weighted sums over the periods at about the same rate.

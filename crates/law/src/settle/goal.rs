@@ -1,6 +1,6 @@
 //! The goal, and what follows from it at a rate.
 
-use plimsoll_model::{Goal, LatencyLimit, Quantile};
+use plimsoll_model::{Goal, LatencyLimit, Quantile, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -81,8 +81,14 @@ impl LatencyGoal {
     }
 
     /// Seconds in which the queue forgets where it began.
-    pub(super) fn relaxation(self, rate: f64) -> f64 {
+    pub(super) fn relaxation_s(self, rate: f64) -> f64 {
         4.0 * self.clump(rate) / rate
+    }
+
+    /// The time in which a queue whose rate just keeps the goal forgets where it began.
+    pub fn relaxation(self, rate: Rate) -> Duration {
+        let seconds = self.relaxation_s(rate.get().max(f64::MIN_POSITIVE));
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 
     /// Seconds of work that do not wait at a rate that keeps the goal.

@@ -68,10 +68,11 @@ pub use goal::{LatencyGoal, LatencyGoalError};
 pub use reason::SettleReason;
 pub use sample::{SettleDecision, SettlePhase, SettleSample};
 
-use evidence::{Evidence, Saturation};
+use evidence::{Evidence, MEMORY_S, Saturation};
 use plimsoll_model::Rate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The lowest and the highest rate, as shares of the rating.
 const FLOOR: f64 = 0.01;
@@ -110,6 +111,10 @@ enum Stage {
 }
 
 impl Settle {
+    /// For how long a period counts. A goal whose queue takes longer to forget where it began
+    /// ([`LatencyGoal::relaxation`]) is beyond this law: a queue that grows looks like one that is kept.
+    pub const MEMORY: Duration = Duration::from_secs(MEMORY_S as u64);
+
     /// `rating` is the throughput of the saturated service, which may be wrong by 20 % or so.
     /// A rating below 1/s is taken as 1/s.
     pub fn new(goal: LatencyGoal, rating: Rate) -> Settle {

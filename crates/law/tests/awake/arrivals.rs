@@ -1,35 +1,13 @@
 //! Seeded wake-ups of one task on one CPU, and the cost of a rule against hindsight.
 
+use crate::random::Random;
 use plimsoll_law::{AwakeSample, HoldRule, KeepAwake, Price, TaskCpus};
 use plimsoll_model::{CpuTime, Share};
-use rand_core::{Rng as _, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::time::Duration;
 
 /// Sampled at 50 Hz, and a wake-up is worth 100 ms of burn: the program's defaults.
 pub(crate) const PERIOD: Duration = Duration::from_millis(20);
 pub(crate) const WAKEUP: Duration = Duration::from_millis(100);
-
-pub(crate) struct Random(Xoshiro256PlusPlus);
-
-impl Random {
-    pub(crate) fn seeded(seed: u64) -> Random {
-        Random(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    /// Strictly between 0 and 1.
-    pub(crate) fn unit(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    pub(crate) fn exponential(&mut self) -> f64 {
-        -self.unit().ln()
-    }
-
-    pub(crate) fn log_uniform(&mut self, low: f64, high: f64) -> f64 {
-        (low.ln() + self.unit() * (high / low).ln()).exp()
-    }
-}
 
 /// Seconds of 300 wake-ups: one of four patterns, its mean gap log-uniform from 1 ms to
 /// 10 s, which is from a twentieth of a sampling period to a hundred holds.

@@ -9,5 +9,7 @@
 
 mod arrivals;
 mod bounds;
+#[path = "../common/random.rs"]
+mod random;
 mod rig;
 mod scenes;

@@ -1,6 +1,7 @@
 //! Tasks that wake on CPUs, and the law, on virtual time in steps of a millisecond.
 
-use crate::arrivals::{PERIOD, Random};
+use crate::arrivals::PERIOD;
+use crate::random::Random;
 use plimsoll_law::{
     AwakeEntry, AwakeSample, AwakeState, Change, KeepAwake, TaskCpus, Why, replay_awake,
 };

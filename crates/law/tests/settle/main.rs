@@ -9,6 +9,8 @@
 
 mod promises;
 mod queue;
+#[path = "../common/random.rs"]
+mod random;
 mod rig;
 mod table;
 mod truths;

@@ -1,32 +1,9 @@
 //! M/G/k, first come, first served, on virtual time. The rate may change at any time, and
 //! the machine may stall.
 
-use rand_core::{Rng as _, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use crate::random::Random;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-pub(crate) struct Random(Xoshiro256PlusPlus);
-
-impl Random {
-    pub(crate) fn seeded(seed: u64) -> Random {
-        Random(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    /// Uniform, strictly between 0 and 1.
-    pub(crate) fn unit(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    pub(crate) fn exponential(&mut self) -> f64 {
-        -self.unit().ln()
-    }
-
-    /// By Box and Muller, "A note on the generation of random normal deviates", 1958.
-    fn normal(&mut self) -> f64 {
-        (2.0 * self.exponential()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
-    }
-}
 
 /// Service times of mean 1 ms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
