@@ -50,6 +50,11 @@ fn check(soft: Option<u64>) -> Result<(), LoadError> {
     }
 }
 
+/// The soft limit now; `None` if there is none.
+pub fn soft() -> Option<u64> {
+    getrlimit(Resource::Nofile).current
+}
+
 /// The soft limit for programs that are started; `None` if it is unchanged.
 pub fn soft_before() -> Option<u64> {
     BEFORE.get().copied()

@@ -5,13 +5,13 @@ use crate::LoadError;
 use plimsoll_model::{Bytes, FileUse};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tempfile::TempDir;
+use tempfile::tempfile_in;
 
 /// At most so many files, so that they stay far below `ulimit -n`.
 const MOST_FILES: u64 = 256;
@@ -44,7 +44,7 @@ pub fn check_files(files: &FileUse) -> Result<(), LoadError> {
             "give a folder to --files that you may write to",
         )
     };
-    tempfile::tempfile_in(&files.dir).map_err(cannot)?;
+    tempfile_in(&files.dir).map_err(cannot)?;
     let room = rustix::fs::statvfs(&files.dir).map_err(|e| cannot(e.into()))?;
     let free = Bytes(room.f_bavail.saturating_mul(room.f_frsize));
     let logs = if files.log.0 > 0 { 2 * LOG_LIMIT } else { 0 };
@@ -59,10 +59,10 @@ pub fn check_files(files: &FileUse) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Files in a folder of their own, removed when dropped.
+/// Files without names: the kernel frees them when they are closed, also after SIGKILL.
 #[derive(Debug)]
 pub(super) struct Files {
-    folder: TempDir,
+    dir: PathBuf,
     parts: Vec<File>,
     pages_of_part: u64,
     log: Option<Log>,
@@ -89,27 +89,22 @@ impl Files {
     }
 
     fn written(of: &FileUse) -> io::Result<Files> {
-        let folder = tempfile::Builder::new()
-            .prefix("plimsoll-files-")
-            .tempdir_in(&of.dir)?;
         let pages = of.size.0 / PAGE;
         let pages_of_part = pages.div_ceil(MOST_FILES).max(LEAST_OF_FILE / PAGE);
         let parts = (0..pages.div_ceil(pages_of_part)).map(|nth| {
             let pages = (pages - nth * pages_of_part).min(pages_of_part);
-            filled(
-                &folder.path().join(format!("data-{nth}")),
-                nth,
-                pages * PAGE,
-            )
+            filled(tempfile_in(&of.dir)?, nth, pages * PAGE)
         });
         let parts: Vec<File> = parts.collect::<io::Result<_>>()?;
         let log = match of.log.0 {
             0 => None,
-            record => Some(Log::begun(folder.path(), record)?),
+            record => Some(Log::begun(
+                [tempfile_in(&of.dir)?, tempfile_in(&of.dir)?],
+                record,
+            )),
         };
-        File::open(folder.path())?.sync_all()?;
         Ok(Files {
-            folder,
+            dir: of.dir.clone(),
             parts,
             pages_of_part,
             log,
@@ -145,27 +140,33 @@ impl Files {
         let Some((kind, why)) = self.first_error.get() else {
             return Ok(());
         };
-        let folder = self.folder.path().display();
+        let folder = self.dir.display();
         Err(LoadError::system(
             format!("requests of the hash service could not use their files in '{folder}'"),
             io::Error::new(*kind, why.clone()),
             "check the disk, and leave the files alone during a run",
         ))
     }
+}
 
-    #[cfg(test)]
-    pub(super) fn folder(&self) -> &Path {
-        self.folder.path()
+#[cfg(test)]
+impl Files {
+    /// Bytes in the first file of the log.
+    pub(super) fn logged(&self) -> u64 {
+        self.log.as_ref().unwrap().files[0]
+            .metadata()
+            .unwrap()
+            .len()
+    }
+
+    /// Empties a file, as damage does.
+    pub(super) fn truncate(&self) -> io::Result<()> {
+        self.parts[0].set_len(0)
     }
 }
 
-/// A file of random contents, on the disk.
-fn filled(path: &Path, seed: u64, bytes: u64) -> io::Result<File> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .open(path)?;
+/// Fills a file with random contents, on the disk.
+fn filled(mut file: File, seed: u64, bytes: u64) -> io::Result<File> {
     let mut rng = SplitMix64::seed_from_u64(seed.rotate_left(32));
     let mut buffer = vec![0; FILL];
     let mut left = bytes;
@@ -190,16 +191,13 @@ struct Log {
 }
 
 impl Log {
-    fn begun(folder: &Path, record: u64) -> io::Result<Log> {
-        Ok(Log {
-            files: [
-                File::create_new(folder.join("log-0"))?,
-                File::create_new(folder.join("log-1"))?,
-            ],
+    fn begun(files: [File; 2], record: u64) -> Log {
+        Log {
+            files,
             record,
             limit: LOG_LIMIT / record * record,
             at: AtomicU64::new(0),
-        })
+        }
     }
 
     fn append(&self, entry: &[u8]) -> io::Result<()> {

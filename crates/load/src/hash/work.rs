@@ -150,7 +150,6 @@ impl Work {
 mod tests {
     use super::*;
     use plimsoll_model::{CpuTime, Share};
-    use std::fs::OpenOptions;
     use std::path::Path;
 
     fn service(dir: &Path) -> HashService {
@@ -183,9 +182,7 @@ mod tests {
         let stores = Stores::prepare(&service, 2).unwrap();
         let work = Work::new(&service, &stores, 7).unwrap();
         assert!((0..100).all(|i| work.request(i).is_ok()));
-        let folder = stores.files().unwrap().folder();
-        let log = std::fs::metadata(folder.join("log-0")).unwrap();
-        assert_eq!(log.len(), 100_000);
+        assert_eq!(stores.files().unwrap().logged(), 100_000);
         assert!(stores.check().is_ok());
     }
 
@@ -195,9 +192,7 @@ mod tests {
         let service = service(dir.path());
         let stores = Stores::prepare(&service, 1).unwrap();
         let work = Work::new(&service, &stores, 7).unwrap();
-        let data = stores.files().unwrap().folder().join("data-0");
-        let data = OpenOptions::new().write(true).open(data).unwrap();
-        data.set_len(0).unwrap();
+        stores.files().unwrap().truncate().unwrap();
         let failed = (0..100).filter(|i| work.request(*i).is_err()).count();
         assert!(failed > 0);
         assert!(stores.check().is_err());

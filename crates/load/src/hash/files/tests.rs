@@ -1,5 +1,6 @@
 use super::*;
 use plimsoll_model::Share;
+use std::path::Path;
 
 fn files(dir: &Path, size: u64) -> FileUse {
     FileUse {
@@ -21,15 +22,12 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn files_lie_in_a_folder_of_their_own_and_are_removed_on_drop() {
+fn files_have_no_names_so_that_none_is_left_after_a_kill() {
     let dir = tempfile::tempdir().unwrap();
     let made = Files::made(&files(dir.path(), LEAST_OF_FILE + 3 * PAGE)).unwrap();
-    assert_eq!(made.folder().parent(), Some(dir.path()));
-    assert_eq!(names(made.folder()), ["data-0", "data-1", "log-0", "log-1"]);
-    let of_last = std::fs::metadata(made.folder().join("data-1")).unwrap();
-    assert_eq!(of_last.len(), 3 * PAGE);
-    drop(made);
     assert!(names(dir.path()).is_empty());
+    let lengths = made.parts.iter().map(|file| file.metadata().unwrap().len());
+    assert_eq!(lengths.collect::<Vec<_>>(), [LEAST_OF_FILE, 3 * PAGE]);
 }
 
 #[test]
@@ -52,19 +50,17 @@ fn a_page_is_written_and_read_back_in_any_file() {
 fn the_log_is_rotated_and_does_not_grow_beyond_two_files() {
     let dir = tempfile::tempdir().unwrap();
     let entry = vec![1; MOST_OF_LOG.0 as usize];
-    let log = Log::begun(dir.path(), MOST_OF_LOG.0).unwrap();
-    let length = |name: &str| std::fs::metadata(dir.path().join(name)).unwrap().len();
+    let file = || tempfile_in(dir.path()).unwrap();
+    let log = Log::begun([file(), file()], MOST_OF_LOG.0);
+    let length = |nth: usize| log.files[nth].metadata().unwrap().len();
     for _ in 0..32 {
         log.append(&entry).unwrap();
     }
-    assert_eq!((length("log-0"), length("log-1")), (LOG_LIMIT, 0));
+    assert_eq!((length(0), length(1)), (LOG_LIMIT, 0));
     for _ in 0..33 {
         log.append(&entry).unwrap();
     }
-    assert_eq!(
-        (length("log-0"), length("log-1")),
-        (MOST_OF_LOG.0, LOG_LIMIT)
-    );
+    assert_eq!((length(0), length(1)), (MOST_OF_LOG.0, LOG_LIMIT));
 }
 
 #[test]
