@@ -69,7 +69,7 @@ pub enum NodeDoubt {
 
 impl NodeDoubt {
     /// Whether the readings are of two hosts, or of two boots of one. A wrong pace alone
-    /// may be that of a single second, see [`is_possible`].
+    /// may be that of a single second, see `is_possible`.
     pub fn is_lasting(&self) -> bool {
         !matches!(self, NodeDoubt::Pace { .. })
     }

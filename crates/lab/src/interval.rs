@@ -22,17 +22,10 @@ pub struct Interval {
     pub latency: Histogram,
     /// CPU time of the service's threads.
     pub service_cpu: Option<CpuTime>,
-    /// The share of the service's CPUs that is not idle, whoever uses it.
+    /// The share of the service's CPUs that is not idle, whatever uses it.
     pub cpu: Option<Share>,
-    /// The share of the service's CPUs that other processes used.
+    /// The share of the service's CPUs that other processes used or a hypervisor took.
     pub others: Option<Share>,
-}
-
-impl Interval {
-    /// Served per second.
-    pub fn achieved(&self) -> Rate {
-        Rate::of(self.completed, self.length)
-    }
 }
 
 /// Sums since the start. Histograms are merged, never averaged.
@@ -46,7 +39,8 @@ pub struct Totals {
     pub failed: u64,
     pub latency: Histogram,
     pub service_cpu: CpuTime,
-    /// Seconds of all CPUs together that other processes used, by their number.
+    /// Shares of the CPUs, weighted by the length of their intervals.
+    pub(crate) cpu_s: f64,
     pub(crate) others_s: f64,
 }
 
@@ -59,13 +53,33 @@ impl Totals {
         self.failed += interval.failed;
         self.latency.merge(&interval.latency);
         self.service_cpu = self.service_cpu + interval.service_cpu.unwrap_or_default();
-        self.others_s += interval.others.map_or(0.0, Share::get) * interval.length.as_secs_f64();
+        // One that is unknown makes the mean unknown.
+        let weighted = |share: Option<Share>| {
+            share.map_or(f64::NAN, Share::get) * interval.length.as_secs_f64()
+        };
+        self.cpu_s += weighted(interval.cpu);
+        self.others_s += weighted(interval.others);
     }
 
-    /// The share of the service's CPUs that other processes used.
+    /// Requests per second that were to arrive.
+    pub fn asked_rate(&self) -> Rate {
+        let rate = Rate::per_second(self.asked / self.length.as_secs_f64());
+        rate.unwrap_or(Rate::ZERO)
+    }
+
+    /// The share of the service's CPUs that was not idle.
+    pub fn cpu(&self) -> Option<Share> {
+        self.mean(self.cpu_s)
+    }
+
+    /// The share of the service's CPUs that other processes used or a hypervisor took.
     pub fn others(&self) -> Option<Share> {
+        self.mean(self.others_s)
+    }
+
+    fn mean(&self, weighted: f64) -> Option<Share> {
         let seconds = self.length.as_secs_f64();
-        Share::new(self.others_s / seconds).filter(|_| seconds > 0.0)
+        Share::new(weighted / seconds).filter(|_| seconds > 0.0)
     }
 
     /// How far what was served is from what was asked for, as a share of it: 0.01 is 1 % more.

@@ -3,7 +3,7 @@
 //! A [`Rating`] is what the service carries when it is saturated, measured once and kept per machine.
 //! A [`Service`] offers a [`Target`] in an open loop: a rate, a share of the rating, or the highest rate
 //! that keeps a latency goal. [`Service::step`] returns what happened since the step before, as an
-//! [`Interval`]; [`metrics`] writes it as OpenMetrics text. [`Message`] is what a control socket
+//! [`Interval`], and each whole [`Second`]; [`metrics`] writes it as OpenMetrics text. [`Message`] is what a control socket
 //! takes.
 //!
 //! The caller has the loop: it decides when to step. This crate must not print, know flags, or decide
@@ -25,7 +25,7 @@
 //! let rating = Rating::assumed(hash, &cpus, rate);
 //! let mut service = Service::start(&root, rating, Target::Rate(rate), Arrivals::Constant, 1)?;
 //! std::thread::sleep(Duration::from_millis(100));
-//! assert!(service.step()?.asked.get() > 49.0);
+//! assert!(service.step()?.0.asked.get() > 49.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -35,18 +35,21 @@ mod listen;
 mod message;
 pub mod metrics;
 mod rating;
+mod second;
 mod sensors;
 mod service;
-mod slots;
 mod socket;
 mod target;
 
 pub use interval::{Interval, Totals};
 pub use message::{Message, MessageError};
 pub use rating::{Kept, Rating};
-pub use service::{MOST_RPS, Service};
+pub use second::Second;
+pub use service::{MOST_RPS, STEP, Service};
 pub use socket::{Asked, ControlSocket};
 pub use target::Target;
+
+use plimsoll_model::human_minutes;
 
 /// Why a service cannot start or go on.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +63,15 @@ pub enum LabError {
     Listen {
         addr: std::net::SocketAddr,
         source: std::io::Error,
+    },
+    /// A goal near which the queue changes so slowly that the law would take a rate for good that is not.
+    #[error(
+        "near {goal} the queue takes {} to adapt to a change of load, longer than the {} that --until remembers; use a shorter limit, or measure it: plimsoll sweep --goal '{goal}'",
+        human_minutes(*takes), human_minutes(plimsoll_law::Settle::MEMORY)
+    )]
+    TooSlow {
+        goal: plimsoll_law::LatencyGoal,
+        takes: std::time::Duration,
     },
     /// The user has stopped it.
     #[error("stopped during the calibration")]

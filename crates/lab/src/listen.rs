@@ -1,8 +1,10 @@
 //! The hash service over HTTP: any request does the work of one, but for `/metrics`.
 
-use crate::http::{Answers, Request, Response, Server};
+use crate::http::{Answers, Reply, Server, empty, text};
 use crate::metrics;
-use crate::slots::Slots;
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use hyper::http::request::Parts;
 use plimsoll_model::{CpuSet, Histogram};
 use std::io;
 use std::net::SocketAddr;
@@ -20,7 +22,6 @@ type Work = Box<dyn Fn(u64) -> io::Result<()> + Send + Sync>;
 
 struct Site {
     work: Work,
-    slots: Slots,
     arrived: AtomicU64,
     served: Mutex<Served>,
     metrics: Mutex<String>,
@@ -43,14 +44,12 @@ impl Listening {
     pub(crate) fn start(addr: SocketAddr, cpus: &CpuSet, work: Work) -> io::Result<Listening> {
         let site = Arc::new(Site {
             work,
-            slots: Slots::new(cpus.len()),
             arrived: AtomicU64::new(0),
             served: Mutex::default(),
             metrics: Mutex::default(),
         });
-        let answers: Arc<dyn Answers> = Arc::clone(&site) as Arc<dyn Answers>;
         Ok(Listening {
-            server: Server::start(addr, cpus, answers)?,
+            server: Server::start(addr, cpus, Arc::clone(&site))?,
             site,
         })
     }
@@ -84,27 +83,26 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Answers for Site {
-    fn answer(&self, request: &Request) -> Response {
-        if request.path == "/metrics" {
-            let text = lock(&self.metrics).clone();
-            return Response::text(200, metrics::CONTENT_TYPE, text);
+    fn answer(self: Arc<Self>, head: &Parts, _: Bytes) -> Reply {
+        if head.uri.path() == "/metrics" {
+            let metrics = lock(&self.metrics).clone();
+            return Reply::Ready(text(StatusCode::OK, metrics::CONTENT_TYPE, metrics));
         }
         let arrived_at = Instant::now();
         let index = self.arrived.fetch_add(1, Ordering::AcqRel);
-        let done = {
-            let _slot = self.slots.take();
-            (self.work)(index)
-        };
-        let took = arrived_at.elapsed();
-        let mut served = lock(&self.served);
-        served.ended_in_all += 1;
-        if done.is_err() {
-            served.failed += 1;
-            return Response::empty(500);
-        }
-        served.completed += 1;
-        served.latency.record(took);
-        Response::text(200, "text/plain", "hashed\n")
+        Reply::Work(Box::new(move || {
+            let done = (self.work)(index);
+            let took = arrived_at.elapsed();
+            let mut served = lock(&self.served);
+            served.ended_in_all += 1;
+            if done.is_err() {
+                served.failed += 1;
+                return empty(StatusCode::INTERNAL_SERVER_ERROR);
+            }
+            served.completed += 1;
+            served.latency.record(took);
+            text(StatusCode::OK, "text/plain", "hashed\n")
+        }))
     }
 }
 
@@ -135,7 +133,7 @@ mod tests {
         let addr = ([127, 0, 0, 1], 0).into();
         let listening = Listening::start(addr, &cpus, Box::new(work)).unwrap();
         listening.set_metrics("# EOF\n".to_owned());
-        for path in ["/", "/any", "/metrics"] {
+        for path in ["/", "/any", "/metrics?any"] {
             assert!(
                 get(listening.addr(), path).starts_with("HTTP/1.1 200"),
                 "{path}"

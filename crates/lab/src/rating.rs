@@ -44,7 +44,7 @@ pub struct Rating {
     #[serde(rename = "highest_rps")]
     pub highest: Rate,
     pub found_unix_s: u64,
-    /// The share of the CPUs that other processes used meanwhile; `None` if unknown.
+    /// The share of the CPUs that other processes used or a hypervisor took; `None` if unknown.
     pub others: Option<Share>,
     kernel: Option<String>,
     cpu_model: Option<String>,

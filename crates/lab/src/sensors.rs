@@ -26,7 +26,7 @@ pub(crate) struct Spent {
     pub(crate) service: Option<CpuTime>,
     /// The share of the CPUs that is not idle.
     pub(crate) busy: Option<Share>,
-    /// The share of the CPUs that anything but this process used.
+    /// The share of the CPUs that anything but this process used, or a hypervisor took.
     pub(crate) others: Option<Share>,
 }
 
@@ -59,8 +59,8 @@ impl LabSensors {
         let spent = spent.and_then(|(now, then)| now.since(then).of(&self.cpus));
         self.machine = now;
         let others = spent.zip(process).and_then(|(spent, process)| {
-            let all = spent.busy().0 + spent.idle.0 + spent.iowait.0;
-            Share::of(spent.busy().0.saturating_sub(process.0), all)
+            let used = spent.busy() + spent.steal;
+            Share::of(used.since(process).0, spent.total().0)
         });
         Ok(Spent {
             service,

@@ -5,6 +5,7 @@ use crate::interval::{Interval, Totals};
 use crate::listen::Listening;
 use crate::metrics;
 use crate::rating::{Rating, offer};
+use crate::second::Second;
 use crate::sensors::LabSensors;
 use crate::target::Target;
 use plimsoll_host::Root;
@@ -15,6 +16,10 @@ use plimsoll_model::{Arrivals, Rate};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The control period.
+pub const STEP: Duration = Duration::from_millis(500);
+const STEPS_OF_SECOND: u32 = 2;
 
 /// The highest rate that is offered, in requests per second: a step counts arrivals one by one.
 pub const MOST_RPS: f64 = 1e7;
@@ -34,13 +39,16 @@ pub struct Service {
     load: HashLoad,
     listening: Option<Listening>,
     since_start: Totals,
+    /// Since the last whole second, and of how many steps.
+    second: (Totals, u32),
+    last_second: Option<Second>,
 }
 
 impl Service {
     /// Starts the service that was rated, on the CPUs of its rating.
     ///
     /// # Errors
-    /// A thread cannot be started, or /proc cannot be read.
+    /// A thread cannot be started, /proc cannot be read, or [`LabError::TooSlow`].
     pub fn start(
         root: &Root,
         rating: Rating,
@@ -48,6 +56,7 @@ impl Service {
         arrivals: Arrivals,
         seed: u64,
     ) -> Result<Service, LabError> {
+        check(target, rating.rated)?;
         let load = HashLoad::new(&rating.service, &rating.cpus)?;
         let settle = settle_at(target, rating.rated);
         let first = at_most(rate_at(target, &rating, settle.as_ref()));
@@ -67,6 +76,8 @@ impl Service {
             load,
             listening: None,
             since_start: Totals::default(),
+            second: (Totals::default(), 0),
+            last_second: None,
         };
         service.follow(first);
         Ok(service)
@@ -106,8 +117,17 @@ impl Service {
         self.decision
     }
 
+    /// The last whole second.
+    pub fn last_second(&self) -> Option<&Second> {
+        self.last_second.as_ref()
+    }
+
     /// Changes the target. Returns after which time the change takes effect.
-    pub fn set(&mut self, target: Target) -> Duration {
+    ///
+    /// # Errors
+    /// [`LabError::TooSlow`]; the target stays as it is.
+    pub fn set(&mut self, target: Target) -> Result<Duration, LabError> {
+        check(target, self.rating.rated)?;
         self.target = target;
         self.decision = None;
         self.settle = match (target, self.settle.take()) {
@@ -117,7 +137,7 @@ impl Service {
             }
             (target, _) => settle_at(target, self.rating.rated),
         };
-        self.offer(rate_at(target, &self.rating, self.settle.as_ref()))
+        Ok(self.offer(rate_at(target, &self.rating, self.settle.as_ref())))
     }
 
     fn offer(&self, rate: Rate) -> Duration {
@@ -134,12 +154,12 @@ impl Service {
         self.load.footprint().set(share);
     }
 
-    /// What happened since the last step. Under a latency goal it also decides the next rate, so
-    /// that steps are a control period apart: half a second.
+    /// What happened since the last step, which is to be [`STEP`] ago: under a latency goal it also
+    /// decides the next rate. Two steps are a second, which is returned with the second of them.
     ///
     /// # Errors
     /// /proc cannot be read.
-    pub fn step(&mut self) -> Result<Interval, LabError> {
+    pub fn step(&mut self) -> Result<(Interval, Option<Second>), LabError> {
         let mut tick = self.running.tick();
         let over_http = self.listening.as_ref().map(Listening::take);
         if let Some(served) = over_http {
@@ -175,7 +195,21 @@ impl Service {
             let text = metrics::text(&self.rating, &self.since_start, Some(&interval));
             listening.set_metrics(text);
         }
-        Ok(interval)
+        let second = self.count_second(&interval);
+        Ok((interval, second))
+    }
+
+    fn count_second(&mut self, interval: &Interval) -> Option<Second> {
+        let (totals, steps) = &mut self.second;
+        totals.add(interval);
+        *steps += 1;
+        if *steps < STEPS_OF_SECOND {
+            return None;
+        }
+        let (totals, _) = std::mem::take(&mut self.second);
+        let second = Second::new(&totals, interval, self.rating.rated, self.decision);
+        self.last_second = Some(second.clone());
+        Some(second)
     }
 
     fn decide(&mut self, interval: &Interval) {
@@ -191,6 +225,18 @@ impl Service {
         });
         self.decision = Some(decision);
         self.offer(decision.rate);
+    }
+}
+
+/// Whether the law can judge a goal: near it, the queue forgets its past within the law's memory.
+fn check(target: Target, rated: Rate) -> Result<(), LabError> {
+    let Target::Until(goal) = target else {
+        return Ok(());
+    };
+    let takes = goal.relaxation(rated);
+    match takes > Settle::MEMORY {
+        true => Err(LabError::TooSlow { goal, takes }),
+        false => Ok(()),
     }
 }
 

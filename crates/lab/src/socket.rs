@@ -5,7 +5,7 @@ use rustix::net::sockopt::socket_peercred;
 use rustix::process::{geteuid, getuid};
 use std::fs;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +40,8 @@ impl Asked {
 #[derive(Debug)]
 pub struct ControlSocket {
     path: PathBuf,
+    /// Device and number of the file.
+    file: Option<(u64, u64)>,
     asked: Receiver<Asked>,
 }
 
@@ -61,6 +63,7 @@ impl ControlSocket {
         thread.spawn(move || accept(&listener, &send))?;
         Ok(ControlSocket {
             path: path.to_owned(),
+            file: identity(path),
             asked,
         })
     }
@@ -73,9 +76,16 @@ impl ControlSocket {
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        // It may have been removed by hand.
-        let _ = fs::remove_file(&self.path);
+        // What has taken its place is somebody's.
+        if self.file.is_some() && self.file == identity(&self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
     }
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let about = fs::symlink_metadata(path).ok()?;
+    Some((about.dev(), about.ino()))
 }
 
 fn remove_unused(path: &Path) -> io::Result<()> {
@@ -193,6 +203,11 @@ mod tests {
         let dead = dir.path().join("dead");
         drop(UnixListener::bind(&dead).unwrap());
         assert!(ControlSocket::bind(&dead).is_ok());
+        let replaced = ControlSocket::bind(&dead).unwrap();
+        fs::remove_file(&dead).unwrap();
+        fs::write(&dead, "mine").unwrap();
+        drop(replaced);
+        assert_eq!(fs::read(&dead).unwrap(), b"mine");
         let file = dir.path().join("file");
         fs::write(&file, "precious").unwrap();
         assert!(ControlSocket::bind(&file).is_err());

@@ -19,21 +19,19 @@ use crate::stop::Stop;
 use crate::terminal::Screen;
 use clap::Args;
 use draw::Look;
-use effects::Hands;
+use effects::Children;
 use pages::{PAGES, Page};
-use plimsoll_experiments::args::any_seed;
-use plimsoll_experiments::args::hash_service;
 use plimsoll_experiments::args::value::{cpus, rate};
+use plimsoll_experiments::args::{allowed_cpus, any_seed, hash_service};
 use plimsoll_host::Root;
 use plimsoll_lab::Service;
 use plimsoll_law::LatencyGoal;
-use plimsoll_model::{Arrivals, CpuSet, Rate};
-use plimsoll_model::{safe, shell_word};
+use plimsoll_model::{Arrivals, CpuSet, Rate, safe, shell_word};
 use plimsoll_record::state_file;
 use plimsoll_report::wrap;
 use run::{Clock, Lab};
 use scenario::Scenario;
-use sensors::LabSensors;
+use sensors::WaitSensors;
 use state::{About, State};
 use std::ffi::OsString;
 use std::fs::File;
@@ -145,7 +143,7 @@ fn live(args: &DemoArgs, page: Page, scenario: &Scenario, output: &Output) -> Re
     }
     let _alone = alone()?;
     let (root, stop) = (Root::machine(), Stop::on_signals()?);
-    let cpus = service::cpus(args.cpus.as_ref(), &root)?;
+    let cpus = allowed_cpus(args.cpus.as_ref(), &root)?;
     let rating = service::rating(hash_service(), (args.rated, args.recalibrate), &cpus, &stop)?;
     let about = About {
         rating: service::rating_line(&rating),
@@ -165,10 +163,10 @@ fn live(args: &DemoArgs, page: Page, scenario: &Scenario, output: &Output) -> Re
             colour: output.stderr_colour,
             charset: output.charset,
         },
-        hands: Hands::new(&root, &state.about.job, cpus.len()),
+        children: Children::new(&root, &state.about.job, cpus.len()),
         state,
         service,
-        sensors: LabSensors::new(&root),
+        sensors: WaitSensors::new(&root),
         stop,
         clock: Clock::start(),
     };

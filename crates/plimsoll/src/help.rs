@@ -8,7 +8,7 @@ use crate::shell::EXIT_STATUS_BEGINS;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command, CommandFactory};
 use plimsoll_experiments::HelpPage;
-use plimsoll_experiments::args::FOR_A_SERVER;
+use plimsoll_experiments::args::{FOR_A_SERVER, FOR_THE_HASH_SERVICE};
 use plimsoll_model::{safe, shown_urls};
 use std::ffi::OsString;
 use std::io::Write;
@@ -135,7 +135,12 @@ fn experiment(mut command: Command, page: &HelpPage) -> Command {
         // It has no slip; the flag is accepted, as in scripts for all experiments.
         command = command.mut_arg("max_slip", |arg| arg.hide(true));
     }
-    let fixed: Vec<&'static str> = page.fixed.iter().chain(&BOUNDS).copied().collect();
+    // The hash service is part of every plan that has one.
+    let is_of_service = |arg: &&Arg| arg.get_help_heading() == Some(FOR_THE_HASH_SERVICE);
+    let of_service = command.get_arguments().filter(is_of_service);
+    let of_service: Vec<clap::Id> = of_service.map(|arg| arg.get_id().clone()).collect();
+    let fixed = page.fixed.iter().chain(&BOUNDS).map(clap::Id::from);
+    let fixed: Vec<clap::Id> = fixed.chain(of_service).collect();
     command.mut_arg("resume", |arg| arg.conflicts_with_all(fixed))
 }
 

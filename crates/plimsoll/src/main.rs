@@ -92,7 +92,10 @@ fn run(matches: &ArgMatches) -> Result<(), Failure> {
             side::run(&args)
         }
         Command::Gate(args) => gate::run(&args),
-        Command::Service(args) => service::run(&args, &output),
+        Command::Service(args) => {
+            open_files::raise()?;
+            service::run(&args, &output)
+        }
         Command::Demo(args) => demo::run(&args, &output),
         Command::Replay(args) => replay::run(&args, &output),
         Command::Selftest(args) => {

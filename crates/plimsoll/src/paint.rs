@@ -66,3 +66,39 @@ pub(crate) fn within(text: &str, width: u16, cut: &str) -> String {
     let kept: String = text.chars().take(width.saturating_sub(1)).collect();
     kept + cut
 }
+
+#[cfg(test)]
+pub(crate) mod snapshot {
+    use ratatui::buffer::{Buffer, Cell};
+
+    /// The rows of a screen as lines, without spaces at their ends.
+    pub(crate) fn lines(buffer: &Buffer) -> String {
+        let rows = buffer.content.chunks(buffer.area.width.into());
+        let line = |row: &[Cell]| {
+            let line: String = row.iter().map(Cell::symbol).collect();
+            line.trim_end().to_owned() + "\n"
+        };
+        rows.map(line).collect()
+    }
+
+    /// Fails unless a screen looks as its file in `folder` of this crate; `BLESS=1` writes the file anew.
+    #[track_caller]
+    pub(crate) fn is_as_in(folder: &str, name: &str, got: &str) {
+        let file = format!("{}/{folder}/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&file, got).unwrap();
+        }
+        let expected = std::fs::read_to_string(&file).unwrap();
+        assert!(
+            got == expected,
+            "{name}: got\n{got}\ninstead of\n{expected}"
+        );
+    }
+
+    /// Width and height, from the end of the name of a screen: `busy-80x24`.
+    pub(crate) fn size(name: &str) -> (u16, u16) {
+        let (_, size) = name.rsplit_once('-').unwrap();
+        let (width, height) = size.split_once('x').unwrap();
+        (width.parse().unwrap(), height.parse().unwrap())
+    }
+}

@@ -10,30 +10,26 @@ use crate::failure::Failure;
 use crate::note::note;
 use crate::output::Output;
 use crate::stop::Stop;
-use lines::Line;
 use plimsoll_engine::room;
-use plimsoll_experiments::args::{any_seed, hash_service};
-use plimsoll_host::{Root, own_allowed_cpus};
+use plimsoll_experiments::args::{allowed_cpus, any_seed, hash_service};
+use plimsoll_host::Root;
 use plimsoll_lab::{
-    Asked, ControlSocket, Interval, Kept, LabError, Message, Rating, Service, Target, Totals,
+    Asked, ControlSocket, Kept, LabError, Message, Rating, STEP, Service, Target, Totals,
 };
 use plimsoll_law::{SettleDecision, SettlePhase};
 use plimsoll_load::hash;
 use plimsoll_model::{CpuSet, HashService, Rate, Share};
 use plimsoll_record::state_file;
+use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// The control period of a latency goal.
-const STEP: Duration = Duration::from_millis(500);
-/// A line is of so many steps.
-const STEPS: u32 = 2;
 /// Locked while a service runs.
 const LOCK: &str = "service.lock";
 
 pub(crate) fn run(args: &ServiceArgs, output: &Output) -> Result<(), Failure> {
     let root = Root::machine();
     let stop = Stop::on_signals()?;
-    let cpus = cpus(args.cpus.as_ref(), &root)?;
+    let cpus = allowed_cpus(args.cpus.as_ref(), &root)?;
     let control = args.control.as_deref().map(ControlSocket::bind).transpose();
     let control = control.map_err(|error| {
         let path = args.control.as_deref().unwrap_or(std::path::Path::new(""));
@@ -66,29 +62,12 @@ pub(crate) fn run(args: &ServiceArgs, output: &Output) -> Result<(), Failure> {
         json: args.json,
         all: Totals::default(),
         settled_at: None,
-        second: Totals::default(),
-        last: None,
     };
     if !args.json {
         output.print(lines::HEADER)?;
     }
     run.until(args.duration, &stop, output)?;
     run.conclude(output)
-}
-
-/// The CPUs that were asked for, else all that this process may use.
-pub(crate) fn cpus(asked: Option<&CpuSet>, root: &Root) -> Result<CpuSet, Failure> {
-    let allowed = own_allowed_cpus(root).map_err(LabError::from)?;
-    let Some(asked) = asked else {
-        return Ok(allowed);
-    };
-    let missing = asked.without(&allowed);
-    match missing.is_empty() {
-        true => Ok(asked.clone()),
-        false => Err(Failure::Mistake(format!(
-            "CPU {missing} is not for this process to use; choose --cpus from {allowed}"
-        ))),
-    }
 }
 
 /// The rating that is given or kept, or one that is measured now and kept.
@@ -152,9 +131,6 @@ struct Run {
     all: Totals,
     /// When the law settled, since the start.
     settled_at: Option<Duration>,
-    /// Since the last line.
-    second: Totals,
-    last: Option<Interval>,
 }
 
 impl Run {
@@ -173,15 +149,12 @@ impl Run {
                 }
                 self.wait(left.min(Duration::from_millis(100)));
             }
-            let interval = self.service.step()?;
+            let (interval, second) = self.service.step()?;
             self.all.add(&interval);
             self.notice_settled(interval.at);
-            self.second.add(&interval);
-            self.last = Some(interval);
-            if step.is_multiple_of(STEPS) {
-                let line = self.line();
-                output.print(&if self.json { line.json() } else { line.text() })?;
-                self.second = Totals::default();
+            if let Some(second) = second {
+                let line = if self.json { lines::json } else { lines::text };
+                output.print(&line(&second))?;
             }
             if duration.is_some_and(|duration| began.elapsed() >= duration) {
                 return Ok(());
@@ -212,23 +185,20 @@ impl Run {
 
     fn answer(&mut self, asked: Asked) {
         let answer = match asked.message {
-            Message::Set(target) => {
-                let after = self.service.set(target);
-                self.all = Totals::default();
-                self.settled_at = None;
-                serde_json::json!({ "ok": true, "effective_in_ms": after.as_millis() }).to_string()
-            }
-            Message::Status => self.line().json().trim_end().to_owned(),
+            Message::Set(target) => match self.service.set(target) {
+                Ok(after) => {
+                    self.all = Totals::default();
+                    self.settled_at = None;
+                    json!({ "ok": true, "effective_in_ms": after.as_millis() })
+                }
+                Err(error) => json!({ "error": error.to_string() }),
+            },
+            Message::Status => match self.service.last_second() {
+                Some(second) => json!(second),
+                None => json!({ "error": "the first second is not over; ask again" }),
+            },
         };
-        asked.answer(answer);
-    }
-
-    fn line(&self) -> Line {
-        let last = self.last.as_ref();
-        let at = last.map_or((Duration::ZERO, 0), |last| (last.at, last.in_flight));
-        let cpu = last.and_then(|last| last.cpu);
-        let decision = self.service.decision();
-        Line::new(at, &self.second, cpu, self.service.rating(), decision)
+        asked.answer(answer.to_string());
     }
 
     fn conclude(self, output: &Output) -> Result<(), Failure> {
@@ -242,10 +212,9 @@ impl Run {
         }
         self.service.check()?;
         if self.service.decision().is_some_and(missed) {
-            return Err(Failure::Run(format!(
-                "the goal is missed at any load; see whether the limit of {} is shorter than a request, or what else uses these CPUs",
-                self.service.target()
-            )));
+            return Err(Failure::Run(
+                "the goal is missed at any load; see whether its limit is shorter than a request, or what else uses these CPUs".to_owned(),
+            ));
         }
         Ok(())
     }

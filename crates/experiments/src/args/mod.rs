@@ -6,6 +6,6 @@ mod server;
 pub mod value;
 
 pub use hash::{FOR_THE_HASH_SERVICE, HashArgs};
-pub use run::{RunArgs, any_seed};
+pub use run::{RunArgs, allowed_cpus, any_seed};
 pub use server::{ArrivalChoice, Effort, FOR_A_SERVER, hash_service};
 pub(crate) use server::{LoadArgs, RequestArgs, URL_OR_RECORD, url_or_record};

@@ -83,16 +83,24 @@ impl RunArgs {
     /// # Errors
     /// It may not use one of them.
     pub fn allowed_cpus(&self, root: &Root) -> Result<CpuSet, RunError> {
-        let allowed = own_allowed_cpus(root)?;
-        let Some(asked) = &self.cpus else {
-            return Ok(allowed);
-        };
-        let missing = asked.without(&allowed);
-        match missing.is_empty() {
-            true => Ok(asked.clone()),
-            false => Err(RunError::Usage(format!(
-                "CPU {missing} is not for this process to use; choose --cpus from {allowed}"
-            ))),
-        }
+        allowed_cpus(self.cpus.as_ref(), root)
+    }
+}
+
+/// These CPUs, or all that this process may use.
+///
+/// # Errors
+/// It may not use one of them.
+pub fn allowed_cpus(asked: Option<&CpuSet>, root: &Root) -> Result<CpuSet, RunError> {
+    let allowed = own_allowed_cpus(root)?;
+    let Some(asked) = asked else {
+        return Ok(allowed);
+    };
+    let missing = asked.without(&allowed);
+    match missing.is_empty() {
+        true => Ok(asked.clone()),
+        false => Err(RunError::Usage(format!(
+            "CPU {missing} is not for this process to use; choose --cpus from {allowed}"
+        ))),
     }
 }

@@ -68,15 +68,6 @@ pub(super) const HELP: HelpPage = HelpPage {
         "service_cpus",
         "service_pid",
         "service_cgroup",
-        "memory",
-        "memory_touched",
-        "memory_writes",
-        "memory_spread",
-        "files",
-        "file_size",
-        "file_touched",
-        "file_writes",
-        "file_log",
     ],
 };
 

@@ -35,15 +35,6 @@ const FIXED: &[&str] = &[
     "service_cpus",
     "service_pid",
     "service_cgroup",
-    "memory",
-    "memory_touched",
-    "memory_writes",
-    "memory_spread",
-    "files",
-    "file_size",
-    "file_touched",
-    "file_writes",
-    "file_log",
 ];
 const FLAGS: &[&str] = FIXED.split_at(17).0;
 const OF_QUESTION: usize = 12;

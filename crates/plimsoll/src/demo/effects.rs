@@ -24,7 +24,7 @@ const SOON: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The children of the lab.
-pub(super) struct Hands {
+pub(super) struct Children {
     root: Root,
     /// `burn`, or a command.
     line: String,
@@ -34,9 +34,9 @@ pub(super) struct Hands {
     measuring: Option<Task>,
 }
 
-impl Hands {
-    pub(super) fn new(root: &Root, line: &str, cpus: usize) -> Hands {
-        Hands {
+impl Children {
+    pub(super) fn new(root: &Root, line: &str, cpus: usize) -> Children {
+        Children {
             root: root.clone(),
             line: line.to_owned(),
             cpus,
@@ -46,7 +46,7 @@ impl Hands {
     }
 
     /// Whether there are children.
-    pub(super) fn are_full(&self) -> bool {
+    pub(super) fn are_running(&self) -> bool {
         self.job.is_some() || self.measuring.is_some()
     }
 
@@ -54,7 +54,7 @@ impl Hands {
         self.job.as_mut()?.work()
     }
 
-    /// Does it, and returns what came of it at once. `columns` is the width of a page.
+    /// Does it, and returns what it leads to at once. `columns` is the width of a page.
     pub(super) fn carry_out(&mut self, effect: Effect, columns: Option<u16>) -> Option<Event> {
         match effect {
             Effect::StartJob { care, headroom_pct } => {
@@ -102,7 +102,7 @@ impl Hands {
     }
 
     /// What the children have printed, and which have ended.
-    pub(super) fn news(&mut self) -> Vec<Event> {
+    pub(super) fn events(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         let mut lines = |source: Source, task: &Task| {
             let lines = task.lines().into_iter();
@@ -115,13 +115,13 @@ impl Hands {
             .map(|job| (job.task.ended(), &mut job.task));
         let job_ended = job.and_then(|(ended, task)| {
             lines(Source::Job, task);
-            task.hurry();
+            task.kill_if_overdue();
             ended
         });
         let measuring = self.measuring.as_mut().map(|task| (task.ended(), task));
         let found = measuring.and_then(|(ended, task)| {
             lines(Source::Measurement, task);
-            task.hurry();
+            task.kill_if_overdue();
             Some(found(task, ended?))
         });
         if let Some(status) = job_ended {
@@ -143,7 +143,7 @@ impl Hands {
         tasks.iter_mut().for_each(Task::ask_to_end);
         let mut is_explained = false;
         while tasks.iter_mut().any(|task| task.ended().is_none()) {
-            tasks.iter_mut().for_each(Task::hurry);
+            tasks.iter_mut().for_each(Task::kill_if_overdue);
             if !is_explained && began.elapsed() >= SOON {
                 note("plimsoll: waiting for the job to end");
                 is_explained = true;

@@ -1,24 +1,19 @@
 //! The lab on a terminal: the loop that steps the service, takes keys, carries out effects and draws.
 
 use super::draw::{self, Layout, Look};
-use super::effects::Hands;
+use super::effects::Children;
 use super::keys::{self, Asked};
-use super::sensors::LabSensors;
+use super::sensors::WaitSensors;
 use super::state::{Effect, Event, Second, State};
 use crate::failure::Failure;
 use crate::stop::Stop;
 use crate::terminal::Screen;
-use plimsoll_lab::{Interval, Service, Totals};
-use plimsoll_model::{Rate, Share};
+use plimsoll_lab::{STEP, Service};
 use ratatui::crossterm::event;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// The control period of a latency goal.
-const STEP: Duration = Duration::from_millis(500);
-/// Steps of what is shown as a second.
-const STEPS: u32 = 2;
 /// Four frames a second at most: the CPUs are in use by what is shown.
 const FRAME: Duration = Duration::from_millis(250);
 
@@ -30,9 +25,9 @@ pub(super) struct Lab {
     pub(super) screen: Screen,
     pub(super) state: State,
     pub(super) look: Look,
-    pub(super) hands: Hands,
+    pub(super) children: Children,
     pub(super) service: Service,
-    pub(super) sensors: LabSensors,
+    pub(super) sensors: WaitSensors,
     pub(super) stop: Stop,
     pub(super) clock: Clock,
 }
@@ -41,10 +36,6 @@ pub(super) struct Lab {
 pub(super) struct Clock {
     began: Instant,
     next_step: Instant,
-    steps: u32,
-    /// Since the last second was shown.
-    second: Totals,
-    busy: Vec<f64>,
     /// Whether something has changed since the last frame.
     changed: bool,
     drawn: Option<Instant>,
@@ -57,9 +48,6 @@ impl Clock {
         Clock {
             began: now,
             next_step: now + STEP,
-            steps: 0,
-            second: Totals::default(),
-            busy: Vec::new(),
             changed: true,
             drawn: None,
             is_over: false,
@@ -109,13 +97,13 @@ impl Lab {
         is_over.store(true, Ordering::Relaxed);
         let Lab {
             screen,
-            hands,
+            children,
             service,
             ..
         } = self;
         drop(screen);
         drop(service);
-        hands.end();
+        children.end();
         ran
     }
 
@@ -132,7 +120,7 @@ impl Lab {
             if self.clock.next_step <= Instant::now() {
                 self.step()?;
             }
-            for event in self.hands.news() {
+            for event in self.children.events() {
                 self.fold(event);
             }
             // Time may have effects.
@@ -155,7 +143,7 @@ impl Lab {
     /// Takes the keys that come until something else is due.
     fn keys(&mut self) {
         loop {
-            let until = self.clock.until(self.hands.are_full());
+            let until = self.clock.until(self.children.are_running());
             let left = until.saturating_duration_since(Instant::now());
             match event::poll(left) {
                 Ok(true) => {}
@@ -194,13 +182,15 @@ impl Lab {
             self.clock.changed = true;
             match effect {
                 Effect::SetTarget(target) => {
-                    self.service.set(target);
+                    if let Err(error) = self.service.set(target) {
+                        self.fold(Event::Note(error.to_string()));
+                    }
                 }
                 Effect::Quit => self.clock.is_over = true,
                 other => {
                     let layout = Layout::of(self.screen.area());
                     let width = layout.map(|layout| layout.page.width);
-                    if let Some(event) = self.hands.carry_out(other, width) {
+                    if let Some(event) = self.children.carry_out(other, width) {
                         self.fold(event);
                     }
                 }
@@ -209,38 +199,29 @@ impl Lab {
     }
 
     fn step(&mut self) -> Result<(), Failure> {
-        let interval = self.service.step()?;
-        self.clock.second.add(&interval);
-        let busy = interval.cpu.map(Share::pct);
-        self.clock.busy.extend(busy);
-        self.clock.steps += 1;
+        let (_, second) = self.service.step()?;
         // After a pause of the whole machine, steps do not come all at once.
-        let now = Instant::now();
-        self.clock.next_step = (self.clock.next_step + STEP).max(now);
-        if self.clock.steps.is_multiple_of(STEPS) {
-            let second = self.second(&interval);
+        self.clock.next_step = (self.clock.next_step + STEP).max(Instant::now());
+        if let Some(second) = second {
+            let second = self.shown(&second);
             self.fold(Event::Second(second));
         }
         Ok(())
     }
 
-    /// What has happened since the last second.
-    fn second(&mut self, last: &Interval) -> Second {
-        let all = std::mem::take(&mut self.clock.second);
-        let busy = std::mem::take(&mut self.clock.busy);
-        let us = |q| all.latency.quantile(q).map(|t| t.as_secs_f64() * 1e6);
-        let served = Rate::of(all.completed, all.length).get();
+    /// A second with what the lab reads besides.
+    fn shown(&mut self, of: &plimsoll_lab::Second) -> Second {
         let waits = self.sensors.read();
         Second {
             at: self.clock.began.elapsed(),
-            asked_rps: all.asked / all.length.as_secs_f64().max(1e-3),
-            served_rps: served,
-            load_pct: 100.0 * served / self.service.rating().rated.get(),
-            cpu_pct: (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64),
-            us: [0.5, 0.95, 0.99].map(us),
-            in_flight: last.in_flight,
-            phase: self.service.decision().map(|decision| decision.phase),
-            job: self.hands.job_work(),
+            asked_rps: of.asked_rps,
+            served_rps: of.served_rps,
+            load_pct: of.load_pct,
+            cpu_pct: of.cpu_pct,
+            us: [of.p50_us, of.p95_us, of.p99_us],
+            in_flight: of.in_flight,
+            phase: of.decision.map(|decision| decision.phase),
+            job: self.children.job_work(),
             run_delay_pct: waits.run_delay_pct,
             pressure_pct: waits.pressure_pct,
         }

@@ -3,7 +3,7 @@
 use plimsoll_host::{DelayScope, Root, RunDelays, pressure};
 use std::time::{Duration, Instant};
 
-pub(super) struct LabSensors {
+pub(super) struct WaitSensors {
     root: Root,
     /// `None` where the kernel does not count it.
     delays: Option<RunDelays>,
@@ -20,9 +20,9 @@ pub(super) struct Waits {
     pub(super) pressure_pct: Option<f64>,
 }
 
-impl LabSensors {
-    pub(super) fn new(root: &Root) -> LabSensors {
-        LabSensors {
+impl WaitSensors {
+    pub(super) fn new(root: &Root) -> WaitSensors {
+        WaitSensors {
             root: root.clone(),
             delays: RunDelays::new(root, DelayScope::Own),
             pressure: None,

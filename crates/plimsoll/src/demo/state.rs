@@ -131,7 +131,7 @@ impl State {
             Event::Line(source, line) => self.line(source, &line),
             Event::JobEnded(how) => return self.job_ended(how),
             Event::Measured { found, wrong } => return self.measured(found, wrong),
-            Event::Note(text) => self.tell(text),
+            Event::Note(text) => self.show_message(text),
             Event::Clock => {}
         }
         Vec::new()
@@ -177,7 +177,7 @@ impl State {
     fn save(&mut self) -> Vec<Effect> {
         let scenario = self.scenario();
         if LoadLevel::percent(scenario.load_pct).is_none() {
-            self.tell("A scenario needs a load: raise it, then save.".to_owned());
+            self.show_message("A scenario needs a load: raise it, then save.".to_owned());
             return Vec::new();
         }
         vec![Effect::Save(scenario)]
@@ -215,11 +215,11 @@ impl State {
         self.log.push_back((source, safe(&cut)));
     }
 
-    fn tell(&mut self, text: String) {
+    fn show_message(&mut self, text: String) {
         self.message = Some((text, self.clock));
     }
 
-    /// What there is to tell, for a while.
+    /// The message, for as long as it is shown.
     pub(crate) fn message(&self) -> Option<&str> {
         let (text, since) = self.message.as_ref()?;
         (self.clock.saturating_sub(*since) < SHOWN_FOR).then_some(text)

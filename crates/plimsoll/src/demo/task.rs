@@ -114,7 +114,7 @@ impl Task {
     }
 
     /// Asks it again, or kills it, if it takes too long to end.
-    pub(super) fn hurry(&mut self) {
+    pub(super) fn kill_if_overdue(&mut self) {
         let Some(asked) = self.asked else { return };
         if !self.asked_again && asked.elapsed() >= AGAIN {
             self.asked_again = true;
@@ -142,7 +142,7 @@ impl Drop for Task {
                 // Nobody can wait for it any more.
                 Ok(Some(_)) | Err(_) => return,
             }
-            self.hurry();
+            self.kill_if_overdue();
         }
     }
 }

@@ -1,9 +1,8 @@
 //! What `plimsoll service` prints: a line per second, and a summary.
 
-use plimsoll_lab::{Rating, Target, Totals};
-use plimsoll_law::{LatencyGoal, SettleDecision, SettlePhase};
-use plimsoll_model::{Histogram, Rate, Share, human_duration, human_minutes, utc_date};
-use serde::Serialize;
+use plimsoll_lab::{Rating, Second, Target, Totals};
+use plimsoll_law::{LatencyGoal, SettlePhase};
+use plimsoll_model::{Histogram, Rate, human_duration, human_minutes, utc_date};
 use std::time::Duration;
 
 pub(super) const HEADER: &str =
@@ -12,89 +11,34 @@ pub(super) const HEADER: &str =
 /// More of the CPUs than this that others use is mentioned: as in a trial.
 const MOST_OTHERS: f64 = 0.05;
 
-/// A second of a service.
-#[derive(Serialize)]
-pub(super) struct Line {
-    at_s: f64,
-    asked_rps: f64,
-    served_rps: f64,
-    /// What was served, in percent of the rating.
-    load_pct: f64,
-    cpu_pct: Option<f64>,
-    /// Of the service's CPUs, used by other processes.
-    others_pct: Option<f64>,
-    p50_us: Option<f64>,
-    p95_us: Option<f64>,
-    p99_us: Option<f64>,
-    cpu_us_per_request: Option<f64>,
-    in_flight: u64,
-    failed: u64,
-    /// What the law of a goal decided.
-    #[serde(flatten)]
-    decision: Option<SettleDecision>,
+/// A second as a line of JSON.
+pub(super) fn json(second: &Second) -> String {
+    serde_json::to_string(second).unwrap_or_default() + "\n"
 }
 
-impl Line {
-    pub(super) fn new(
-        (at, in_flight): (Duration, u64),
-        second: &Totals,
-        cpu: Option<Share>,
-        rating: &Rating,
-        decision: Option<SettleDecision>,
-    ) -> Line {
-        let us = |q| second.latency.quantile(q).map(|t| t.as_secs_f64() * 1e6);
-        let served = Rate::of(second.completed, second.length).get();
-        let seconds = second.length.as_secs_f64();
-        Line {
-            at_s: at.as_secs_f64(),
-            asked_rps: if seconds > 0.0 {
-                second.asked / seconds
-            } else {
-                0.0
-            },
-            served_rps: served,
-            load_pct: 100.0 * served / rating.rated.get(),
-            cpu_pct: cpu.map(Share::pct),
-            others_pct: second.others().map(Share::pct),
-            p50_us: us(0.5),
-            p95_us: us(0.95),
-            p99_us: us(0.99),
-            cpu_us_per_request: second.service_cpu.us_per(second.completed),
-            in_flight,
-            failed: second.failed,
-            decision,
-        }
+/// A second as a line of the table.
+pub(super) fn text(second: &Second) -> String {
+    let time = |us: Option<f64>| match us {
+        Some(us) => human_duration(Duration::from_secs_f64(us / 1e6)),
+        None => "-".to_owned(),
+    };
+    let cpu = second.cpu_pct.map(|pct| format!("{pct:.0}%"));
+    let mut line = format!(
+        "{:5.0}s {:6.0} {:6.0} {:4.0}% {:>5} {:>8} {:>8} {:>8} {:>9}",
+        second.at_s,
+        second.asked_rps,
+        second.served_rps,
+        second.load_pct,
+        cpu.unwrap_or("-".to_owned()),
+        time(second.p50_us),
+        time(second.p95_us),
+        time(second.p99_us),
+        second.in_flight,
+    );
+    if let Some(decision) = &second.decision {
+        line += &format!("  {}", phase(decision.phase));
     }
-
-    pub(super) fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default() + "\n"
-    }
-
-    pub(super) fn text(&self) -> String {
-        let time = |us: Option<f64>| match us {
-            Some(us) => human_duration(Duration::from_secs_f64(us / 1e6)),
-            None => "-".to_owned(),
-        };
-        let cpu = self
-            .cpu_pct
-            .map_or("-".to_owned(), |pct| format!("{pct:.0}%"));
-        let mut line = format!(
-            "{:5.0}s {:6.0} {:6.0} {:4.0}% {:>5} {:>8} {:>8} {:>8} {:>9}",
-            self.at_s,
-            self.asked_rps,
-            self.served_rps,
-            self.load_pct,
-            cpu,
-            time(self.p50_us),
-            time(self.p95_us),
-            time(self.p99_us),
-            self.in_flight,
-        );
-        if let Some(decision) = &self.decision {
-            line += &format!("  {}", phase(decision.phase));
-        }
-        line + "\n"
-    }
+    line + "\n"
 }
 
 fn phase(phase: SettlePhase) -> &'static str {
@@ -123,13 +67,13 @@ pub(crate) fn rating(rating: &Rating) -> String {
 /// What a whole run was.
 pub(super) fn summary(all: &Totals, rating: &Rating, target: Target) -> String {
     let served = Rate::of(all.completed, all.length);
-    let asked = Rate::per_second(all.asked / all.length.as_secs_f64().max(1e-9));
     let mut text = format!(
         "{target} for {}: {served} served, {:.1} % of the rating",
         human_duration(all.length),
         100.0 * served.get() / rating.rated.get(),
     );
-    if let (Some(deviation), Some(asked)) = (all.deviation(), asked) {
+    if let Some(deviation) = all.deviation() {
+        let asked = all.asked_rate();
         text += &format!(" ({asked} asked, {:+.1} %)", deviation * 100.0);
     }
     text += &format!("; {}", latencies(&all.latency));
@@ -142,24 +86,29 @@ pub(super) fn summary(all: &Totals, rating: &Rating, target: Target) -> String {
     }
     if let Some(others) = all.others().filter(|others| others.get() > MOST_OTHERS) {
         text += &format!(
-            "Other processes used {others} of these CPUs: latency and the load that is carried are theirs, too.\n"
+            "Other processes, or a hypervisor, used {others} of these CPUs: alone, the service carries more at less latency.\n"
         );
     }
     text
 }
 
+/// A smaller deficit is a fluctuation of the queue.
+const FALLS_BEHIND: f64 = -0.01;
+
 /// Whether a goal was kept since its law settled.
 pub(super) fn kept(all: &Totals, goal: LatencyGoal, settled_at: Option<Duration>) -> String {
     let Some(at) = settled_at else {
-        return format!("{goal}: not settled; give it more time\n");
+        return format!("{goal}: not settled; give it more time, or a quieter machine\n");
     };
     let served = all.latency.count();
     let above = all.latency.above(goal.limit()) as f64 / (served.max(1)) as f64;
     let allowed = 1.0 - goal.quantile().fraction();
-    let verdict = match (served, above <= allowed) {
-        (0, _) => "no request since",
-        (_, true) => "kept",
-        (_, false) => "missed",
+    let falls_behind = all.deviation().is_some_and(|off| off < FALLS_BEHIND);
+    let verdict = match above <= allowed {
+        _ if served == 0 => "no request was served",
+        _ if falls_behind => "inconclusive (requests arrived faster than they were served)",
+        true => "kept",
+        false => "missed",
     };
     format!(
         "{goal}: {verdict} since it settled at {}: {:.2} % of the requests above {} ({:.2} % allowed)\n",

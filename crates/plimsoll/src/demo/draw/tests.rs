@@ -4,6 +4,7 @@
 use super::*;
 use crate::demo::state::tests::fresh;
 use crate::demo::state::{Button, Event, JobWork, Knob, Second, Source};
+use crate::paint::snapshot;
 use plimsoll_law::SettlePhase;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -102,31 +103,14 @@ fn findings() -> State {
 fn screen(state: &State, look: Look, (width, height): (u16, u16)) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(state, look, frame)).unwrap();
-    let rows = terminal.backend().buffer().content.chunks(width.into());
-    let line = |row: &[ratatui::buffer::Cell]| {
-        let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
-        line.trim_end().to_owned() + "\n"
-    };
-    rows.map(line).collect()
+    snapshot::lines(terminal.backend().buffer())
 }
 
 #[test]
 fn screens_look_as_they_should() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/demo/draw/tests");
     for (name, state) in SCREENS {
-        let (_, size) = name.rsplit_once('-').unwrap();
-        let (width, height) = size.split_once('x').unwrap();
-        let size = (width.parse().unwrap(), height.parse().unwrap());
-        let got = screen(&state(), LOOK, size);
-        let file = format!("{folder}/{name}.txt");
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&file, &got).unwrap();
-        }
-        let expected = std::fs::read_to_string(&file).unwrap();
-        assert!(
-            got == expected,
-            "{name}: got\n{got}\ninstead of\n{expected}"
-        );
+        let got = screen(&state(), LOOK, snapshot::size(name));
+        snapshot::is_as_in("src/demo/draw/tests", name, &got);
     }
 }
 

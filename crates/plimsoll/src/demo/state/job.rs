@@ -53,7 +53,7 @@ impl Job {
 impl State {
     pub(super) fn toggle_job(&mut self, care: Care) -> Vec<Effect> {
         if self.measuring.is_some() {
-            self.tell("A page is being measured; Esc stops that.".to_owned());
+            self.show_message("A page is being measured; Esc stops that.".to_owned());
             return Vec::new();
         }
         let wanted = (self.job.care() != Some(care)).then_some(care);
@@ -93,7 +93,7 @@ impl State {
         let next = match self.job {
             Job::Ends { next } => next,
             Job::Stopped | Job::Runs { .. } => {
-                self.tell(how);
+                self.show_message(how);
                 None
             }
         };

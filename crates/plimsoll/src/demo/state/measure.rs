@@ -35,12 +35,12 @@ pub(crate) struct Measuring {
 impl State {
     pub(super) fn measure(&mut self) -> Vec<Effect> {
         if self.measuring.is_some() {
-            self.tell("A page is being measured; Esc stops that.".to_owned());
+            self.show_message("A page is being measured; Esc stops that.".to_owned());
             return Vec::new();
         }
         let scenario = self.scenario();
         if self.page().takes_load() && LoadLevel::percent(scenario.load_pct).is_none() {
-            self.tell("There is no load: raise it, then measure.".to_owned());
+            self.show_message("There is no load: raise it, then measure.".to_owned());
             return Vec::new();
         }
         self.measuring = Some(Measuring {
@@ -53,7 +53,7 @@ impl State {
         self.stop_job()
     }
 
-    /// Goes on with a measurement that waited, once nothing of the lab uses the CPUs.
+    /// Starts a measurement that waited, once nothing of the lab uses the CPUs.
     pub(super) fn begin_measuring(&mut self) -> Vec<Effect> {
         let last = self.last().map(|last| (last.at, last.in_flight));
         let is_stopped = self.job == Job::Stopped;
@@ -103,7 +103,7 @@ impl State {
             return Vec::new();
         };
         let letter = PAGES[measuring.page].letter;
-        self.tell(wrong.unwrap_or_else(|| format!("Page {letter} was measured.")));
+        self.show_message(wrong.unwrap_or_else(|| format!("Page {letter} was measured.")));
         if !found.is_empty() {
             found.truncate(MOST);
             self.findings[measuring.page] = Some(found);

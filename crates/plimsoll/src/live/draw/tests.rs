@@ -4,6 +4,7 @@
 use super::*;
 use crate::live::state::{Event, Key, State, Tick};
 use crate::live::tests::sample::{LEVELS, begins, begins_idle, copies, done, tick, under_way};
+use crate::paint::snapshot;
 use plimsoll_model::{CpusOf, Invalid, LoadLevel, Phase, Share};
 use plimsoll_report::chart::Charset;
 use ratatui::Terminal;
@@ -32,13 +33,6 @@ const SCREENS: [Snapshot; 16] = [
     ("long-80x24", long),
     ("copies-80x24", copies),
 ];
-
-/// The size in a name such as `help-40x10`.
-fn size(name: &str) -> (u16, u16) {
-    let (_, size) = name.rsplit_once('-').unwrap();
-    let (width, height) = size.split_once('x').unwrap();
-    (width.parse().unwrap(), height.parse().unwrap())
-}
 
 /// The first second: the idle machine is watched.
 fn fresh() -> State {
@@ -122,30 +116,15 @@ fn long() -> State {
 pub(crate) fn screen(state: &State, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(state, frame)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let rows = buffer.content.chunks(usize::from(width));
-    let line = |row: &[ratatui::buffer::Cell]| {
-        let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
-        line.trim_end().to_owned() + "\n"
-    };
-    rows.map(line).collect()
+    snapshot::lines(terminal.backend().buffer())
 }
 
 #[test]
 fn screens_look_as_they_should() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/live/draw/tests");
     for (name, state) in SCREENS {
-        let (width, height) = size(name);
+        let (width, height) = snapshot::size(name);
         let got = screen(&state(), width, height);
-        let file = format!("{folder}/{name}.txt");
-        if std::env::var_os("BLESS").is_some() {
-            std::fs::write(&file, &got).unwrap();
-        }
-        let expected = std::fs::read_to_string(&file).unwrap();
-        assert!(
-            got == expected,
-            "{name}: got\n{got}\ninstead of\n{expected}"
-        );
+        snapshot::is_as_in("src/live/draw/tests", name, &got);
     }
 }
 
