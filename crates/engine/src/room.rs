@@ -1,13 +1,15 @@
 //! Whether there is room for what the hash service uses.
 
 use crate::conduct::RunError;
-use plimsoll_host::{Root, available_memory};
+use plimsoll_host::{Root, all_memory, available_memory, memory_left};
 use plimsoll_load::hash::check_files;
-use plimsoll_model::{Bytes, HashService};
+use plimsoll_model::{Bytes, HashService, Share};
 
 /// Left to others: an eighth of what is available, and at least this. A machine that reclaims memory
 /// measures that instead.
 const LEAST_RESERVE: Bytes = Bytes(128 << 20);
+
+const LEAST_OF_JOB: Bytes = Bytes(32 << 20);
 
 /// Checks that memory and files of `service` fit into what there is.
 ///
@@ -34,10 +36,29 @@ pub fn check(service: &HashService, root: &Root) -> Result<(), RunError> {
     }
 }
 
+/// The memory that a job may have beside what is in use now, with a headroom free, a share of all.
+/// Never less than what a small program takes.
+pub fn memory_beside(root: &Root, headroom: Share) -> Bytes {
+    let available = available_memory(root).unwrap_or_default();
+    let all = all_memory(root).total.max(available);
+    let free = (all.0 as f64 * headroom.get()) as u64;
+    Bytes(available.0.saturating_sub(free)).max(LEAST_OF_JOB)
+}
+
+/// How much more memory a job may take now. A sixteenth of all memory stays free for others, and so
+/// does a quarter of swap: the kernel ends processes where both are used up.
+pub fn left_to_job(root: &Root) -> Bytes {
+    let all = all_memory(root);
+    let reserve = LEAST_RESERVE.0.min(all.total.0 / 8).max(all.total.0 / 16);
+    let swap = all.swap_free.0.saturating_sub(all.swap.0 / 4);
+    let free = memory_left(root).unwrap_or_default();
+    Bytes(free.0.saturating_add(swap).saturating_sub(reserve))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{CpuTime, FileUse, MemoryUse, Share};
+    use plimsoll_model::{CpuTime, FileUse, MemoryUse};
 
     fn service(heap: u64) -> HashService {
         HashService {
@@ -73,6 +94,34 @@ mod tests {
             "--memory 1000.0 MiB does not fit: 1.0 GiB are available here, of which 128.0 MiB stay \
              free for others; give up to 896.0 MiB"
         );
+    }
+
+    #[test]
+    fn a_headroom_of_all_memory_stays_free_beside_a_job() {
+        let (_tree, root) = root_with("MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n");
+        let beside = |share| memory_beside(&root, Share::new(share).unwrap()).0 >> 20;
+        assert_eq!((beside(0.0), beside(0.25), beside(0.9)), (512, 256, 32));
+    }
+
+    #[test]
+    fn a_job_leaves_memory_and_swap_to_others() {
+        let mib = |text: &str| {
+            let (_tree, root) = root_with(text);
+            left_to_job(&root).0 >> 20
+        };
+        let of = |available: u64, swap_free: u64| {
+            mib(&format!(
+                "MemTotal: {} kB\nMemAvailable: {} kB\nSwapTotal: {} kB\nSwapFree: {} kB\n",
+                4096 << 10,
+                available << 10,
+                400 << 10,
+                swap_free << 10
+            ))
+        };
+        assert_eq!(of(1000, 100), 1000 - 256);
+        assert_eq!(of(100, 400), 100 + 300 - 256);
+        assert_eq!(of(256, 100), 0);
+        assert_eq!(mib(""), 0, "unknown memory is none");
     }
 
     #[test]

@@ -5,8 +5,8 @@ use plimsoll_control::{ControlError, Gate, Journal, Journals};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    CheckedPlan, Findings, Goal, ImplausiblePlan, Phase, Plan, Requirement, RunPlan, Trial,
-    TrialSetting, human_minutes,
+    CheckedPlan, CountedJob, Findings, Goal, ImplausiblePlan, Phase, Plan, Requirement, RunPlan,
+    Trial, TrialSetting, human_minutes,
 };
 use plimsoll_report::chart::LiveCharts;
 use plimsoll_report::{Document, Report};
@@ -35,10 +35,9 @@ pub struct Machine {
 pub struct Helpers {
     /// The gate that becomes a command once it is restricted.
     pub gate: Gate,
-    /// The program and its arguments that become a job of hashing; the number
-    /// of threads is added. It counts on its standard output
-    /// ([`plimsoll_load::hash::burn`]) and ends when its standard input does.
-    pub burner: Vec<OsString>,
+    /// The program and its arguments that become a job on so many threads. It counts on its standard
+    /// output ([`plimsoll_load::job`]) and ends when its standard input does.
+    pub worker: fn(&CountedJob, usize) -> Vec<OsString>,
     /// The program and its arguments that become the process of a scheduler under test
     /// ([`crate::rig::serve_scheduler`]).
     pub scheduler: Vec<OsString>,

@@ -39,6 +39,7 @@ mod clock;
 mod cpu_meter;
 mod cpu_model;
 mod device_interrupts;
+mod disks;
 mod energy;
 mod error;
 #[cfg(test)]
@@ -47,6 +48,7 @@ mod frequency;
 pub mod idle;
 mod interrupts;
 mod last_cpu;
+mod memory;
 mod monitors;
 mod moves;
 mod node_metrics;
@@ -72,18 +74,20 @@ mod virtualisation;
 pub use cgroup::{Cgroups, OwnGroup, OwnGroups, cpu_quota, own_cpu_quota};
 pub use cpu_meter::CpuMeter;
 pub use device_interrupts::interrupts_of;
+pub use disks::disks_take_weights;
 pub use error::{HostError, Malformed};
 pub use interrupts::interrupt_time;
 pub use last_cpu::{Family, TaskCpuReader, TaskOnCpu, processes_named, processes_of_unit};
+pub use memory::{AllMemory, all_memory, available_memory, memory_left};
 pub use monitors::Monitors;
 pub use moves::{Move, MoveEvents, Moved};
 pub use node_metrics::{NodeMetrics, NodeMetricsError};
 pub use node_window::{NodeDoubt, NodeTimes};
 pub use pressure::pressure;
 pub use process::{
-    Pid, ProcessStat, Tid, allowed_cpus, available_memory, ignores_children, online_cpus,
-    own_allowed_cpus, own_foreground_group, own_ignored_signals, own_resident_memory,
-    own_voluntary_switches, process_name, service_cpus,
+    Pid, ProcessStat, Tid, allowed_cpus, ignores_children, online_cpus, own_allowed_cpus,
+    own_foreground_group, own_ignored_signals, own_resident_memory, own_voluntary_switches,
+    process_name, service_cpus,
 };
 pub use provenance::provenance;
 pub use reading::{Reading, Window, difference};

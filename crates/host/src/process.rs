@@ -1,7 +1,7 @@
 //! Processes: /proc/PID/stat, names and CPU affinity.
 
-use crate::cgroup::own_limits;
 use crate::error::{HostError, Malformed, number};
+use crate::memory::kib_of;
 use crate::root::{Root, Tick};
 use plimsoll_model::{Bytes, CpuSet, CpuTime};
 use std::io;
@@ -202,24 +202,6 @@ pub fn own_voluntary_switches(root: &Root, except: u32) -> Option<u64> {
     Some(each?.into_iter().sum())
 }
 
-/// The memory that programs of this process' cgroup can still take without swapping, at most:
-/// MemAvailable of /proc/meminfo (proc(5)), or the limit of the cgroup if that is lower. What the
-/// cgroup uses already is not subtracted: most of it may be page cache. `None` if the kernel
-/// tells neither.
-pub fn available_memory(root: &Root) -> Option<Bytes> {
-    let text = root.text("/proc/meminfo").unwrap_or_default();
-    let free = kib_of(&text, "MemAvailable:");
-    let limit = own_limits(root).unwrap_or_default().memory;
-    free.into_iter().chain(limit).min()
-}
-
-/// The value of a line such as `VmRSS:   1234 kB`.
-fn kib_of(text: &str, name: &str) -> Option<Bytes> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(Bytes(kib * 1024))
-}
-
 pub fn online_cpus(root: &Root) -> Result<CpuSet, HostError> {
     root.parse("/sys/devices/system/cpu/online", cpu_list)
 }
@@ -290,7 +272,6 @@ pub(crate) fn cpu_list(text: &str) -> Result<CpuSet, Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cgroup::tests::{V2, mounted};
     use crate::fake_tree::{FakeProcess, FakeTree, ms};
 
     const LINE: &str = "42 (a) (b c) S 7 42 42 0 -1 4194304 101 0 0 0 150 50 30 20 20 0 3 0 \
@@ -323,13 +304,6 @@ mod tests {
         let text = "VmHWM:\t   20000 kB\nVmRSS:\t    1234 kB\n";
         assert_eq!(of(text), Some(Bytes(1234 * 1024)));
         assert_eq!(of("VmHWM:\t   20000 kB\n"), None);
-        let tree = FakeTree::new().file("proc/meminfo", "MemAvailable:    3 kB\n");
-        assert_eq!(available_memory(tree.root()), Some(Bytes(3 * 1024)));
-        let tree = mounted(V2)
-            .file("proc/meminfo", "MemAvailable:    3 kB\n")
-            .file("proc/self/cgroup", "0::/a\n")
-            .file("sys/fs/cgroup/a/memory.max", "2048\n");
-        assert_eq!(available_memory(tree.root()), Some(Bytes(2048)));
     }
 
     #[test]

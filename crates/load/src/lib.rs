@@ -26,6 +26,7 @@ pub mod copies;
 mod drive;
 pub mod hash;
 pub mod http;
+pub mod job;
 pub mod known;
 mod live;
 pub mod open_files;

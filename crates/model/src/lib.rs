@@ -104,7 +104,7 @@ pub use selftest::{
     KnownAnswer, Selftest, SelftestAnswer, SelftestNote, SelftestRepeat, SelftestVerdict,
 };
 pub use sideload::{
-    Arm, ArmError, BesideRate, Budget, BudgetError, Job, JobHeld, JobWork, MissingArm,
+    Arm, ArmError, BesideRate, Budget, BudgetError, CountedJob, Job, JobHeld, JobWork, MissingArm,
     SideloadPlan, YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
 };
 pub use sizing::{

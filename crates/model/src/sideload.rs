@@ -1,11 +1,12 @@
 //! Batch work beside a service: how it is held, what it is, what is asked.
 
 use crate::{
-    CpuSet, CpuTime, LoadLevel, Plan, Quantile, Rate, Share, StepPlan, Trial, TrialSetting,
+    Bytes, CpuSet, CpuTime, LoadLevel, Plan, Quantile, Rate, Share, StepPlan, Trial, TrialSetting,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -41,6 +42,12 @@ pub enum Arm {
     /// The job on some of the CPUs.
     #[serde(rename = "cpuset")]
     CpuSet,
+    /// The job in a cgroup whose memory is reclaimed above a limit.
+    MemoryHigh,
+    /// The job in a cgroup that has no memory above a limit.
+    MemoryMax,
+    /// The job in a cgroup of the least weight at the disks.
+    IoWeight,
     /// The job by resctl-demo's law.
     Resctl,
     /// The job by Koordinator's law.
@@ -51,7 +58,7 @@ pub enum Arm {
 
 impl Arm {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Arm; 14] = [
+    pub const ALL: [Arm; 17] = [
         Arm::ServiceAlone,
         Arm::ServiceAgain,
         Arm::JobAlone,
@@ -63,6 +70,9 @@ impl Arm {
         Arm::Quota10ms,
         Arm::Quota100ms,
         Arm::CpuSet,
+        Arm::MemoryHigh,
+        Arm::MemoryMax,
+        Arm::IoWeight,
         Arm::Resctl,
         Arm::Koordinator,
         Arm::Plimsoll,
@@ -82,6 +92,9 @@ impl Arm {
             Arm::Quota10ms => "quota-10ms",
             Arm::Quota100ms => "quota-100ms",
             Arm::CpuSet => "cpuset",
+            Arm::MemoryHigh => "memory-high",
+            Arm::MemoryMax => "memory-max",
+            Arm::IoWeight => "io-weight",
             Arm::Resctl => "resctl",
             Arm::Koordinator => "koordinator",
             Arm::Plimsoll => "plimsoll",
@@ -107,6 +120,11 @@ impl Arm {
     /// Whether a law holds the job, which decides again and again what it may use.
     pub fn is_law(self) -> bool {
         matches!(self, Arm::Resctl | Arm::Koordinator | Arm::Plimsoll)
+    }
+
+    /// Whether it is about memory or disks, and so of no use beside a job that hashes.
+    pub fn is_of_memory_or_disk(self) -> bool {
+        matches!(self, Arm::MemoryHigh | Arm::MemoryMax | Arm::IoWeight)
     }
 
     /// Whether it leaves a headroom that is asked for.
@@ -147,18 +165,55 @@ impl FromStr for Arm {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Job {
-    /// Hashing without end, a thread per CPU, whose work is counted in bytes.
-    Burn,
     /// A command line for the shell, which is run again and again and timed to
     /// its end.
     Command(String),
+    /// Work without end, a thread per CPU, which is counted in bytes.
+    #[serde(untagged)]
+    Counted(CountedJob),
+}
+
+/// Work without end, a thread per CPU, which is counted in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CountedJob {
+    /// Hashing.
+    Burn,
+    /// Memory that grows while there is some, and is written again and again.
+    Memory {
+        /// It grows no further; `None` means that it grows for as long as others have enough.
+        #[serde(rename = "most_bytes")]
+        most: Option<Bytes>,
+    },
+    /// Files that are written to the disk and read back.
+    Disk {
+        /// They lie here, without names.
+        dir: PathBuf,
+    },
 }
 
 impl fmt::Display for Job {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Job::Burn => f.write_str("burn (hashing, a thread per CPU)"),
+            Job::Counted(counted) => counted.fmt(f),
             Job::Command(line) => write!(f, "`{line}`"),
+        }
+    }
+}
+
+impl fmt::Display for CountedJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CountedJob::Burn => f.write_str("burn (hashing, a thread per CPU)"),
+            CountedJob::Memory { most: None } => {
+                f.write_str("memory (as much as there is, written again and again)")
+            }
+            CountedJob::Memory { most: Some(most) } => {
+                write!(f, "memory ({most}, written again and again)")
+            }
+            CountedJob::Disk { dir } => {
+                write!(f, "disk (files in '{}', written and read)", dir.display())
+            }
         }
     }
 }

@@ -4,10 +4,13 @@
 
 use crate::note::note;
 use plimsoll_control::{Gate, NotPassed, pass_gate};
+use plimsoll_engine::room;
 use plimsoll_experiments::Helpers;
 use plimsoll_experiments::rig::serve_scheduler;
-use plimsoll_load::hash::burn::burn;
+use plimsoll_host::Root;
+use plimsoll_load::job;
 use plimsoll_load::open_files;
+use plimsoll_model::CountedJob;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -18,8 +21,8 @@ use std::process::{Command, ExitCode};
 const GATE: &str = "--start-held";
 /// In place of a limit on open files.
 const UNCHANGED: &str = "-";
-/// The first argument of the job that hashes blocks.
-const BURNER: &str = "--burn-blocks";
+/// The first argument of a job whose work is counted.
+const WORKER: &str = "--count-work";
 /// The first argument of a command that gets SIGTERM when what started it is gone.
 const BOUND: &str = "--bound-to";
 /// The first argument of the process of a scheduler under test.
@@ -28,7 +31,7 @@ const SCHEDULER: &str = "--serve-scheduler";
 pub(crate) fn all() -> Helpers {
     Helpers {
         gate: gate(),
-        burner: this_program_as(BURNER),
+        worker,
         scheduler: this_program_as(SCHEDULER),
     }
 }
@@ -60,7 +63,7 @@ pub(crate) fn run_if_asked() -> Option<ExitCode> {
     let first = args.next()?;
     match first.to_str()? {
         GATE => Some(run_gate(args)),
-        BURNER => Some(run_burner(args)),
+        WORKER => Some(run_worker(args)),
         BOUND => Some(run_bound(args)),
         SCHEDULER => Some(run_scheduler()),
         _ => None,
@@ -80,16 +83,36 @@ fn run_gate(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::from(not_passed.code())
 }
 
-/// Hashes on as many threads as the next argument says, and writes counts to
-/// standard output, until standard input ends.
-fn run_burner(mut args: impl Iterator<Item = OsString>) -> ExitCode {
-    let threads = args.next().and_then(|n| n.to_str()?.parse().ok());
-    let counts = std::io::stdout().as_fd().try_clone_to_owned();
-    let done = match (threads, counts) {
-        (Some(threads), Ok(counts)) => burn(threads, &File::from(counts), std::io::stdin()).is_ok(),
-        _ => false,
+/// The words that start a job on so many threads.
+pub(crate) fn worker(job: &CountedJob, threads: usize) -> Vec<OsString> {
+    let mut words = this_program_as(WORKER);
+    words.push(serde_json::to_string(job).unwrap_or_default().into());
+    words.push(threads.to_string().into());
+    words
+}
+
+/// Does the job of the next argument on as many threads as the one after it says, and writes counts
+/// to standard output, until standard input ends.
+fn run_worker(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let mut next = || args.next()?.into_string().ok();
+    let job = next().and_then(|text| serde_json::from_str::<CountedJob>(&text).ok());
+    let threads = next().and_then(|n| n.parse().ok());
+    let (Some(job), Some(threads), Ok(counts)) =
+        (job, threads, std::io::stdout().as_fd().try_clone_to_owned())
+    else {
+        return ExitCode::FAILURE;
     };
-    ExitCode::from(u8::from(!done))
+    // Where memory runs out all the same, the kernel ends the job and not the service.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    let machine = Root::machine();
+    let left = || room::left_to_job(&machine);
+    match job::run(&job, threads, &File::from(counts), &left, std::io::stdin()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            note(&format!("plimsoll: {error}"));
+            ExitCode::FAILURE
+        }
+    }
 }
 
 /// Becomes this program with the words after the first, which is the process to end with.

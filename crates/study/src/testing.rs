@@ -3,9 +3,9 @@
 use crate::seeded::Rng;
 use plimsoll_model::{
     Arm, Arrivals, BesideRate, Bytes, Copies, CopiesPlan, CopiesSetting, CopiesTrial,
-    CopiesWorkload, CpuTime, CpuUse, HashService, Job, JobHeld, JobWork, LoadLevel, Phase, Plan,
-    Rate, Setting, Share, SideloadPlan, Trial, TrialSpec, Workload, YieldPlan, YieldSetting,
-    YieldTrial,
+    CopiesWorkload, CountedJob, CpuTime, CpuUse, HashService, Job, JobHeld, JobWork, LoadLevel,
+    Phase, Plan, Rate, Setting, Share, SideloadPlan, Trial, TrialSpec, Workload, YieldPlan,
+    YieldSetting, YieldTrial,
 };
 use statrs::distribution::{ContinuousCDF, Normal};
 use std::time::Duration;
@@ -83,7 +83,7 @@ pub(crate) fn yield_plan(arms: &[Arm], load_pct: f64, passes: u32) -> YieldPlan 
     let mut load = plan();
     load.run.passes = passes;
     let sideload = SideloadPlan {
-        job: Job::Burn,
+        job: Job::Counted(CountedJob::Burn),
         service: BesideRate::Load(LoadLevel::percent(load_pct).unwrap()),
         arms: arms.to_vec(),
         missing_arms: Vec::new(),

@@ -52,7 +52,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("load", "The service's load (default: 60%)"),
         ("rate", "Requests per second, in place of --load"),
         ("step", "How soon is latency back when the load steps up?"),
-        ("job", "'burn', or a command for sh"),
+        ("job", "'burn', 'memory', 'disk', or a command for sh"),
         ("arms", "Isolation mechanisms (default: all)"),
         ("headroom", "What quotas, cpuset and laws leave unused"),
         ("curve", "Latency over many headrooms under a quota"),
@@ -119,7 +119,7 @@ pub struct YieldArgs {
         default_missing_value = "20%,90%", value_parser = step, conflicts_with_all = ["load", "rate", "curve", "headrooms"])]
     pub(super) step: Option<StepLoads>,
 
-    /// The job: 'burn' (hashing, a thread per CPU), or a command, run again and again and timed to its end, by `sh -c` if it is more than plain words; first once alone, which counts for nothing but fills the caches.
+    /// The job: 'burn' (hashing, a thread per CPU), 'memory' or 'memory:SIZE' (takes memory while there is some, and writes it), 'disk' or 'disk:DIR' (writes and reads files), or a command, run again and again and timed to its end, by `sh -c` if it is more than plain words; first once alone, which counts for nothing but fills the caches.
     #[arg(long, value_name = "JOB", default_value = "burn")]
     pub(super) job: String,
 
@@ -127,7 +127,7 @@ pub struct YieldArgs {
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = positive_duration)]
     pub(super) job_timeout: Duration,
 
-    /// Ways to restrict the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset, and by a law that decides once a second: resctl (resctl-demo's for the CPU, without its guards of memory and disk pressure), koordinator, plimsoll (default: all; with --quick none by law; with --curve the quotas; with --step those that differ most).
+    /// Ways to restrict the job: none, nice, sched-idle, weight, cpu-idle, quota-10ms, quota-100ms, cpuset; memory-high, memory-max and io-weight, by cgroup; and by a law that decides once a second: resctl (resctl-demo's for the CPU, without its guards of memory and disk pressure), koordinator, plimsoll (default: all of the CPU; with --quick none by law; of memory or disk beside these jobs; with --curve the quotas; with --step those that differ most).
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = arm)]
     pub(super) arms: Option<Vec<Arm>>,
 

@@ -3,24 +3,33 @@
 use super::FLOOR;
 use super::laws::{self, Wish};
 use plimsoll_control::{
-    AtEnd, CgroupLayout, CgroupSupport, ControlError, Group, Journal, Mechanism, Quota, Weight,
+    AtEnd, CgroupLayout, CgroupSupport, ControlError, Group, Journal, Mechanism, MemoryLimits,
+    Quota, Weight,
 };
-use plimsoll_host::Root;
-use plimsoll_model::{Arm, CpuSet, Share};
+use plimsoll_engine::room::memory_beside;
+use plimsoll_host::{Root, disks_take_weights};
+use plimsoll_model::{Arm, Bytes, CpuSet, Share};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+/// What a job may use, if its arm has such a limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Most {
+    /// Of its CPUs.
+    pub(super) cpu: Option<Share>,
+    pub(super) memory: Bytes,
+}
+
 /// Makes a group for a job with the limits of `arm`, before anything runs in it.
-/// The job may use at most `allowed` of its `cpus` if the arm has such a limit. A
-/// law adds its decisions later ([`laws::control`]).
+/// A law adds its decisions later ([`laws::control`]).
 pub(super) fn hold(
     arm: Arm,
-    allowed: Option<Share>,
+    most: Most,
     cpus: &CpuSet,
     layout: &CgroupLayout,
     journal: &Journal,
 ) -> Result<Group, ControlError> {
-    let allowed = allowed.map_or(1.0, Share::get);
+    let allowed = most.cpu.map_or(1.0, Share::get);
     let by_tree = layout.clone().without_cgroups();
     let layout = match arm {
         Arm::Nice | Arm::SchedIdle => &by_tree,
@@ -51,6 +60,17 @@ pub(super) fn hold(
         Arm::CpuSet => {
             placed = some_of(cpus, allowed);
             make(layout, Mechanism::CpuSet)?
+        }
+        Arm::MemoryHigh | Arm::MemoryMax => {
+            let (mechanism, limits) = memory_limits(arm, most.memory);
+            let mut group = make(layout, mechanism)?;
+            group.set_memory(&limits)?;
+            group
+        }
+        Arm::IoWeight => {
+            let mut group = make(layout, Mechanism::Io)?;
+            group.set_io_weight(Weight::LEAST)?;
+            group
         }
         Arm::Resctl | Arm::Koordinator => laws::group(arm, layout, journal)?,
         Arm::Plimsoll => match laws::group(arm, layout, journal) {
@@ -83,13 +103,26 @@ pub(super) fn try_once(
     if !arm.has_job() {
         return Ok(());
     }
-    let allowed = Share::new(FLOOR);
-    let mut group = hold(arm, allowed, cpus, layout, journal).map_err(sentence)?;
+    if arm == Arm::IoWeight && !disks_take_weights(root) {
+        return Err(
+            "no disk here shares its time by weight: that takes the scheduler bfq \
+             (/sys/block/*/queue/scheduler) or io.cost.qos"
+                .to_owned(),
+        );
+    }
+    let most = Most {
+        cpu: Share::new(FLOOR),
+        memory: memory_beside(root, headroom),
+    };
+    let mut group = hold(arm, most, cpus, layout, journal).map_err(sentence)?;
     let capabilities = group.capabilities();
     let of_group = match arm {
         Arm::Weight => Some(Mechanism::Weight),
         Arm::CpuIdle => Some(Mechanism::Idle),
         Arm::Quota10ms | Arm::Quota100ms => Some(Mechanism::Quota),
+        Arm::MemoryHigh => Some(Mechanism::MemoryHigh),
+        Arm::MemoryMax => Some(Mechanism::MemoryMax),
+        Arm::IoWeight => Some(Mechanism::Io),
         _ => None,
     };
     if let Some(because) = of_group.and_then(|m| capabilities.reason(m)) {
@@ -102,7 +135,7 @@ pub(super) fn try_once(
         let wish = Wish {
             arm,
             headroom,
-            allowed: allowed.unwrap_or(Share::ZERO),
+            allowed: most.cpu.unwrap_or(Share::ZERO),
             cpus,
             serves_here: false,
         };
@@ -113,6 +146,26 @@ pub(super) fn try_once(
 
 fn sentence(error: ControlError) -> String {
     error.to_string()
+}
+
+fn memory_limits(arm: Arm, most: Bytes) -> (Mechanism, MemoryLimits) {
+    let most = Some(most);
+    match arm {
+        Arm::MemoryHigh => {
+            let limits = MemoryLimits {
+                high: most,
+                ..MemoryLimits::default()
+            };
+            (Mechanism::MemoryHigh, limits)
+        }
+        _ => {
+            let limits = MemoryLimits {
+                max: most,
+                ..MemoryLimits::default()
+            };
+            (Mechanism::MemoryMax, limits)
+        }
+    }
 }
 
 /// A quota of this share of all `cpus`.

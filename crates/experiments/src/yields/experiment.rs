@@ -4,14 +4,15 @@ use super::args::YieldArgs;
 use super::job::SideJob;
 use super::plan::YieldPlanner;
 use super::{arms, command, defaults, visits};
+use crate::args::counted_job;
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use crate::given_again::{self, GivenAgain};
 use plimsoll_control::CgroupLayout;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    BesideRate, CheckedPlan, CpuPlan, CpuSet, ImplausiblePlan, Job, LoadLevel, MissingArm, Phase,
-    Requirement, RunPlan, SideloadPlan, Workload, YieldFindings, YieldOutcome, YieldPlan,
-    YieldSetting, YieldTrial, counted,
+    BesideRate, CheckedPlan, CountedJob, CpuPlan, CpuSet, ImplausiblePlan, Job, LoadLevel,
+    MissingArm, Phase, Requirement, RunPlan, SideloadPlan, Workload, YieldFindings, YieldOutcome,
+    YieldPlan, YieldSetting, YieldTrial, counted,
 };
 use plimsoll_report::Document;
 use plimsoll_report::yields::YieldPicture;
@@ -100,7 +101,7 @@ impl Experiment for Yield {
     fn commands(plan: &YieldPlan) -> Vec<String> {
         match &plan.sideload.job {
             Job::Command(command) => vec![format!("the --job command {command:?}")],
-            Job::Burn => Vec::new(),
+            Job::Counted(_) => Vec::new(),
         }
     }
 
@@ -157,13 +158,20 @@ impl Experiment for Yield {
     }
 
     fn conclude(report: &ReportOf<'_, Yield>) -> Option<String> {
+        // What is best beside a job of memory is not so beside one of CPU time.
+        match &report.plan.sideload.job {
+            Job::Counted(CountedJob::Memory { .. } | CountedJob::Disk { .. }) => return None,
+            Job::Counted(CountedJob::Burn) | Job::Command(_) => {}
+        }
         super::best::keep(report.findings, report.provenance, report.record.file)
     }
 }
 
 fn job(text: &str) -> Result<Job, RunError> {
-    if text == "burn" {
-        return Ok(Job::Burn);
+    let counted =
+        counted_job(text).map_err(|why| RunError::Usage(format!("--job {text}: {why}")))?;
+    if let Some(counted) = counted {
+        return Ok(Job::Counted(counted));
     }
     command::check(text)?;
     Ok(Job::Command(text.to_owned()))
@@ -187,7 +195,7 @@ fn sideload(
     cpus: CpuSet,
     machine: &Machine,
 ) -> Result<(SideloadPlan, Vec<String>), RunError> {
-    let wanted = visits::wanted(args)?;
+    let wanted = visits::wanted(args, &job)?;
     let layout = CgroupLayout::find(&machine.root)?;
     let journal = machine.journal()?;
     let (mut arms, mut missing_arms) = (Vec::new(), Vec::new());

@@ -1,18 +1,20 @@
 //! The job of a trial: started in its group, measured at the window's edges, ended
 //! with all its processes.
 
-use super::arms;
+use super::arms::{self, Most};
 use super::command::{Repeated, Waited};
 use super::laws::{self, Holding, Wish};
 use super::{SharedGroup, lock};
 use crate::experiment::Machine;
 use plimsoll_control::{CgroupLayout, Journal, Usage};
+use plimsoll_engine::room::memory_beside;
 use plimsoll_engine::{BackgroundJob, RunError};
 use plimsoll_host::{ProcessStat, Root};
 use plimsoll_load::LoadError;
-use plimsoll_load::hash::burn::Counts;
+use plimsoll_load::job::Counts;
 use plimsoll_model::{
-    Arm, CpuTime, Job, JobHeld, JobWork, Share, SideloadPlan, TrialSpec, YieldOutcome, YieldSetting,
+    Arm, CountedJob, CpuTime, Job, JobHeld, JobWork, Share, SideloadPlan, TrialSpec, YieldOutcome,
+    YieldSetting,
 };
 use plimsoll_study::validity::Allowance;
 use std::process::{Child, Stdio};
@@ -46,7 +48,7 @@ struct Held {
 
 #[derive(Debug)]
 enum Work {
-    Burn { child: Child, counts: Counts },
+    Counted { child: Child, counts: Counts },
     Command(Repeated),
 }
 
@@ -89,7 +91,11 @@ impl<'a> SideJob<'a> {
         if !arm.has_job() {
             return Ok(None);
         }
-        let mut group = arms::hold(arm, allowed, &self.side.cpus, &self.layout, &self.journal)?;
+        let most = Most {
+            cpu: allowed,
+            memory: memory_beside(&self.machine.root, self.side.headroom),
+        };
+        let mut group = arms::hold(arm, most, &self.side.cpus, &self.layout, &self.journal)?;
         let wish = Wish {
             arm,
             headroom: headroom.unwrap_or(self.side.headroom),
@@ -106,7 +112,7 @@ impl<'a> SideJob<'a> {
         let hold = |control| Holding::start(arm, control, &group);
         let law = control.map(hold).transpose()?;
         let work = match &self.side.job {
-            Job::Burn => self.burn(&group)?,
+            Job::Counted(job) => self.counted(job, &group)?,
             Job::Command(line) => Work::Command(Repeated::new(
                 &self.machine.root,
                 line,
@@ -124,31 +130,30 @@ impl<'a> SideJob<'a> {
         }))
     }
 
-    fn burn(&self, group: &SharedGroup) -> Result<Work, RunError> {
+    fn counted(&self, job: &CountedJob, group: &SharedGroup) -> Result<Work, RunError> {
         let threads = self.side.cpus.len();
         let counts = Counts::new(threads)?;
         let file = counts.file().map_err(uncounted)?;
-        let Some((program, args)) = self.machine.helpers.burner.split_first() else {
+        let words = (self.machine.helpers.worker)(job, threads);
+        let Some((program, args)) = words.split_first() else {
             return Err(RunError::Stuck(
-                "there is no program that hashes blocks; this is a defect of Plimsoll".to_owned(),
+                "there is no program that does the job; this is a defect of Plimsoll".to_owned(),
             ));
         };
-        let mut args = args.to_vec();
-        args.push(threads.to_string().into());
-        let child = lock(group).start(&self.machine.helpers.gate, program, &args, |command| {
+        let child = lock(group).start(&self.machine.helpers.gate, program, args, |command| {
             command
                 .stdin(Stdio::piped())
                 .stdout(file)
                 .stderr(Stdio::null());
         })?;
-        Ok(Work::Burn { child, counts })
+        Ok(Work::Counted { child, counts })
     }
 }
 
 impl Held {
     fn edge(&self, root: &Root) -> Result<Edge, RunError> {
         let bytes = match &self.work {
-            Work::Burn { counts, .. } => counts.bytes().map_err(uncounted)?,
+            Work::Counted { counts, .. } => counts.bytes().map_err(uncounted)?,
             Work::Command(_) => 0,
         };
         let at = Instant::now();
@@ -156,7 +161,7 @@ impl Held {
         let usage = lock(&self.group).usage().unwrap_or_default();
         let by_group = usage.cpu;
         let cpu = match &self.work {
-            Work::Burn { child, .. } => {
+            Work::Counted { child, .. } => {
                 let stat = ProcessStat::read(root, child.id())?;
                 stat.map(|stat| stat.cpu()).or(by_group)
             }
@@ -216,7 +221,7 @@ impl Held {
         // First, so that the law changes nothing while the job ends.
         drop(self.law);
         let killed = match self.work {
-            Work::Burn { mut child, .. } => {
+            Work::Counted { mut child, .. } => {
                 let killed = lock(&self.group).kill();
                 // The result no longer matters.
                 let _ = child.wait();
@@ -253,7 +258,7 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
 
     fn is_unfinished(&self) -> bool {
         self.held.as_ref().is_some_and(|held| match &held.work {
-            Work::Burn { .. } => false,
+            Work::Counted { .. } => false,
             Work::Command(repeated) => {
                 repeated.is_in_first_run() && Instant::now() < held.gives_up_at(self.side.timeout)
             }
@@ -265,13 +270,13 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
             return Ok(());
         };
         held.check()?;
-        if let Work::Burn { child, .. } = &mut held.work
+        if let Work::Counted { child, .. } = &mut held.work
             && let Ok(Some(status)) = child.try_wait()
         {
             return Err(RunError::Stuck(format!(
-                "the job of hashing blocks ended by itself ({status}) beside the service, held by \
-                 '{}'; look whether something kills it, such as a memory limit",
-                held.arm
+                "the job {} ended by itself ({status}) beside the service, held by '{}'; look whether \
+                 something kills it, such as a memory limit, or whether its files cannot be written",
+                self.side.job, held.arm
             )));
         }
         held.closed = Some(held.edge(&self.machine.root)?);
@@ -284,7 +289,7 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
         };
         let timeout = self.side.timeout;
         let runs = match &held.work {
-            Work::Burn { .. } => None,
+            Work::Counted { .. } => None,
             Work::Command(repeated) => {
                 let waited = repeated.wait(held.gives_up_at(timeout), stop);
                 // A job that its law gave up was killed; it has not failed.

@@ -105,7 +105,7 @@ fn before_step(plan: &YieldPlan, rate: Rate) -> Rate {
 /// and whether a command works as a job.
 fn reference(plan: &YieldPlan, rate: Rate, trials: &[YieldTrial]) -> Option<(YieldSetting, u32)> {
     let wanted: &[Arm] = match plan.sideload.job {
-        Job::Burn => &[Arm::ServiceAlone],
+        Job::Counted(_) => &[Arm::ServiceAlone],
         Job::Command(_) => &[Arm::ServiceAlone, Arm::JobAlone],
     };
     wanted.iter().find_map(|&arm| {
@@ -180,7 +180,7 @@ fn visit(trial: &YieldTrial) -> Option<Visit> {
 /// first visit it is the command's time alone, divided by the share of the machine
 /// that the arm leaves it.
 fn expected(plan: &YieldPlan, trials: &[YieldTrial], wanted: Visit) -> Duration {
-    if matches!(plan.sideload.job, Job::Burn) {
+    if matches!(plan.sideload.job, Job::Counted(_)) {
         return typical(&plan.load.run, trials);
     }
     let same = |t: &&YieldTrial| t.spec.phase.is_level() && visit(t) == Some(wanted);

@@ -8,8 +8,9 @@ use super::{YieldArgs, defaults, visits};
 use crate::simulated::{self, flags, hash};
 use plimsoll_engine::{Next, Planner, Progress};
 use plimsoll_model::{
-    Arm, BesideRate, CpuPlan, CpuTime, CpuUse, InterruptTime, Job, JobHeld, JobWork, LoadLevel,
-    Phase, Rate, Share, SideloadPlan, TrialSpec, YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
+    Arm, BesideRate, CountedJob, CpuPlan, CpuTime, CpuUse, InterruptTime, Job, JobHeld, JobWork,
+    LoadLevel, Phase, Rate, Share, SideloadPlan, TrialSpec, YieldOutcome, YieldPlan, YieldSetting,
+    YieldTrial,
 };
 use plimsoll_study::validity::Allowance;
 use std::time::Duration;
@@ -65,7 +66,7 @@ fn asked(args: &YieldArgs, side: SideloadPlan) -> YieldPlan {
 
 /// A plan of these arms beside hashing.
 pub(super) fn plan_of(arms: Vec<Arm>) -> YieldPlan {
-    let mut plan = plan(Job::Burn, 1);
+    let mut plan = plan(Job::Counted(CountedJob::Burn), 1);
     plan.sideload.arms = arms;
     plan
 }
@@ -122,7 +123,7 @@ fn of_pass(trials: &[YieldTrial], pass: u32) -> Vec<Arm> {
 
 #[test]
 fn each_pass_visits_every_arm_once_and_the_next_one_mirrors_it() {
-    let trials = all(&plan(Job::Burn, 4), |t| t);
+    let trials = all(&plan(Job::Counted(CountedJob::Burn), 4), |t| t);
     assert_eq!(trials.len(), 1 + 4 * ARMS.len());
     for pass in 0..4 {
         let mut arms = of_pass(&trials, pass);
@@ -137,7 +138,7 @@ fn each_pass_visits_every_arm_once_and_the_next_one_mirrors_it() {
 
 #[test]
 fn the_service_alone_decides_first_what_a_job_may_use() {
-    let trials = all(&plan(Job::Burn, 1), |t| t);
+    let trials = all(&plan(Job::Counted(CountedJob::Burn), 1), |t| t);
     assert_eq!(arm(&trials[0]), (Arm::ServiceAlone, None));
     assert_eq!(trials[0].spec.phase, Phase::Calibration);
     for trial in &trials[1..] {
@@ -153,7 +154,7 @@ fn the_service_alone_decides_first_what_a_job_may_use() {
 
 #[test]
 fn a_curve_visits_an_arm_with_each_headroom_once_in_every_pass() {
-    let mut plan = plan(Job::Burn, 2);
+    let mut plan = plan(Job::Counted(CountedJob::Burn), 2);
     let side = &mut plan.sideload;
     side.arms
         .retain(|arm| !arm.is_beside() || *arm == Arm::Quota10ms);
@@ -210,7 +211,7 @@ fn the_time_of_a_command_alone_predicts_the_rest() {
 
 #[test]
 fn disturbed_trials_are_repeated_a_limited_number_of_times() {
-    let plan = plan(Job::Burn, 1);
+    let plan = plan(Job::Counted(CountedJob::Burn), 1);
     let none = |t: &YieldTrial| arm(t).0 == Arm::None;
     let trials = all(&plan, |t| if none(&t) { disturbed(t) } else { t });
     let tries = trials.iter().filter(|t| none(t)).count() as u32;
@@ -222,7 +223,7 @@ fn disturbed_trials_are_repeated_a_limited_number_of_times() {
 
 #[test]
 fn a_run_killed_anywhere_is_resumed_with_the_same_trials() {
-    let plan = plan(Job::Burn, 2);
+    let plan = plan(Job::Counted(CountedJob::Burn), 2);
     let whole = all(&plan, |t| t);
     for (killed_after, made) in whole.iter().enumerate() {
         let again = next(&plan, &whole[..killed_after]);
@@ -236,7 +237,7 @@ fn a_run_killed_anywhere_is_resumed_with_the_same_trials() {
 
 #[test]
 fn an_unknown_rated_rate_is_calibrated_first() {
-    let mut plan = plan(Job::Burn, 1);
+    let mut plan = plan(Job::Counted(CountedJob::Burn), 1);
     plan.load.calibration.rated = None;
     let spec = first(&plan);
     assert_eq!(spec.phase, Phase::Calibration);
@@ -260,12 +261,12 @@ fn all_trials_and_repeats_fit_the_promised_time() {
         let promised = Duration::from_secs(60 * minutes);
         for kind in ["", "--curve", "--step"] {
             let args: YieldArgs = flags(&format!("{effort} {kind}"));
-            let mut arms = visits::wanted(&args).unwrap();
+            let mut arms = visits::wanted(&args, &Job::Counted(CountedJob::Burn)).unwrap();
             visits::leave_alike(&args, &mut arms);
             let side = SideloadPlan {
                 arms,
                 headrooms: visits::headrooms(&args).unwrap(),
-                ..side(Job::Burn)
+                ..side(Job::Counted(CountedJob::Burn))
             };
             let plan = asked(&args, side);
             let longest = longest(&plan);

@@ -4,7 +4,7 @@
 use super::args::YieldArgs;
 use crate::args::Effort;
 use plimsoll_engine::RunError;
-use plimsoll_model::{Arm, Share};
+use plimsoll_model::{Arm, CountedJob, Job, Share};
 
 /// The default arms of a curve over headrooms.
 const OF_CURVE: [Arm; 2] = [Arm::Quota10ms, Arm::Quota100ms];
@@ -22,8 +22,8 @@ const OF_STEP: [Arm; 6] = [
 
 /// The arms to try. With a stepped load the work gained is not measured, so the job
 /// does not run alone.
-pub(super) fn wanted(args: &YieldArgs) -> Result<Vec<Arm>, RunError> {
-    let beside = beside(args)?;
+pub(super) fn wanted(args: &YieldArgs, job: &Job) -> Result<Vec<Arm>, RunError> {
+    let beside = beside(args, job)?;
     let is_wanted = |arm: &Arm| match arm.is_beside() {
         true => beside.contains(arm),
         false => args.step.is_none() || arm.has_service(),
@@ -44,15 +44,27 @@ pub(super) fn leave_alike(args: &YieldArgs, arms: &mut Vec<Arm>) {
     }
 }
 
+/// The default arms beside a job that takes memory or disks: what limits these, and what limits the
+/// CPU alone.
+fn of_job(job: &Job) -> Option<Vec<Arm>> {
+    Some(match job {
+        Job::Counted(CountedJob::Memory { .. }) => {
+            vec![Arm::None, Arm::Weight, Arm::MemoryHigh, Arm::MemoryMax]
+        }
+        Job::Counted(CountedJob::Disk { .. }) => vec![Arm::None, Arm::Weight, Arm::IoWeight],
+        Job::Counted(CountedJob::Burn) | Job::Command(_) => return None,
+    })
+}
+
 /// The requested arms.
-fn beside(args: &YieldArgs) -> Result<Vec<Arm>, RunError> {
+fn beside(args: &YieldArgs, job: &Job) -> Result<Vec<Arm>, RunError> {
     let usual = match (args.curve, args.step) {
         (true, _) => OF_CURVE.to_vec(),
         (false, Some(_)) => OF_STEP.to_vec(),
         // A law decides once a second, which is too slow for a quick trial.
         (false, None) => {
-            let tried = |arm: &Arm| !(args.quick && arm.is_law());
-            Arm::ALL.into_iter().filter(tried).collect()
+            let tried = |arm: &Arm| !(args.quick && arm.is_law() || arm.is_of_memory_or_disk());
+            of_job(job).unwrap_or_else(|| Arm::ALL.into_iter().filter(tried).collect())
         }
     };
     let arms = args.arms.clone().unwrap_or(usual);

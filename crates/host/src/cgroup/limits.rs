@@ -31,6 +31,13 @@ pub(crate) fn own_limits(root: &Root) -> Result<Limits, HostError> {
     })
 }
 
+/// What the memory limits of this process' groups leave; `None` without a limit.
+pub(crate) fn own_memory_left(root: &Root) -> Result<Option<Bytes>, HostError> {
+    let own = Cgroups::find(root)?.own(root)?;
+    let left = smallest(root, &own, "memory", memory_left_v1, memory_left_v2)?;
+    Ok(left.map(|left| Bytes(left.value)))
+}
+
 /// The CPU quota of this process, in CPUs; `None` means no limit.
 pub fn own_cpu_quota(root: &Root) -> Result<Option<f64>, HostError> {
     Ok(own_limits(root)?.cpu)
@@ -146,6 +153,38 @@ fn memory_v2(root: &Root, folder: &Path) -> Result<Option<u64>, HostError> {
         text => number(text, "a number of bytes").map(Some),
     })?;
     Ok(limit.flatten())
+}
+
+fn memory_left_v2(root: &Root, folder: &Path) -> Result<Option<u64>, HostError> {
+    let limit = memory_v2(root, folder)?;
+    let used = used(root, folder, "memory.current", "inactive_file ")?;
+    Ok(limit
+        .zip(used)
+        .map(|(limit, used)| limit.saturating_sub(used)))
+}
+
+fn memory_left_v1(root: &Root, folder: &Path) -> Result<Option<u64>, HostError> {
+    let limit = memory_v1(root, folder)?;
+    let used = used(
+        root,
+        folder,
+        "memory.usage_in_bytes",
+        "total_inactive_file ",
+    )?;
+    Ok(limit
+        .zip(used)
+        .map(|(limit, used)| limit.saturating_sub(used)))
+}
+
+/// What a group uses, but for page cache that has not been used lately.
+fn used(root: &Root, folder: &Path, usage: &str, cache: &str) -> Result<Option<u64>, HostError> {
+    let bytes = |text: &str| number(text, "a number of bytes");
+    let used = root.parse_optional(folder.join(usage), |text| bytes(text))?;
+    let stat = root.parse_optional(folder.join("memory.stat"), |text| {
+        let line = text.lines().find_map(|line| line.strip_prefix(cache));
+        line.map_or(Ok(0), bytes)
+    })?;
+    Ok(used.map(|used: u64| used.saturating_sub(stat.unwrap_or(0))))
 }
 
 /// "No limit" is the largest signed number, rounded down to a page.

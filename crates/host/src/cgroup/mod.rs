@@ -10,8 +10,8 @@ mod limits;
 mod mounts;
 mod own;
 
-pub(crate) use limits::own_limits;
 pub use limits::{cpu_quota, own_cpu_quota};
+pub(crate) use limits::{own_limits, own_memory_left};
 pub use own::{OwnGroup, OwnGroups};
 
 use crate::error::{HostError, Malformed, number};

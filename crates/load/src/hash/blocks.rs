@@ -33,7 +33,7 @@ const SIZE_STREAM: u64 = 0x6861_7368_7369_7A65;
 /// The block of each request. It depends only on seed and index, not on which
 /// worker runs the request or when.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Blocks {
+pub(crate) struct Blocks {
     mean: f64,
     deviation: f64,
     seed: u64,
@@ -41,7 +41,7 @@ pub(super) struct Blocks {
 
 /// A range of the data that wraps round at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Block {
+pub(crate) struct Block {
     offset: usize,
     length: usize,
 }
@@ -49,7 +49,7 @@ pub(super) struct Block {
 impl Blocks {
     /// # Errors
     /// [`LoadError::Mistake`] if `service` describes invalid blocks.
-    pub(super) fn new(service: &HashService, seed: u64) -> Result<Blocks, LoadError> {
+    pub(crate) fn new(service: &HashService, seed: u64) -> Result<Blocks, LoadError> {
         let share = service.deviation_share;
         if service.mean_block.0 == 0 {
             return LoadError::mistake(
@@ -76,7 +76,7 @@ impl Blocks {
     /// the seed, which allows random access because its state is a counter. Two
     /// draws give a normal deviate (Box and Muller, 1958), the third the
     /// offset.
-    pub(super) fn of_request(&self, index: u64) -> Block {
+    pub(crate) fn of_request(&self, index: u64) -> Block {
         let state = index.wrapping_mul(DRAWS).wrapping_mul(GAMMA);
         let mut rng = SplitMix64::seed_from_u64(self.seed.wrapping_add(state));
         let (u, v) = (uniform(&mut rng), uniform(&mut rng));
@@ -92,18 +92,18 @@ impl Blocks {
 }
 
 impl Block {
-    pub(super) fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.length as u64
     }
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Data(Arc<[u8]>);
+pub(crate) struct Data(Arc<[u8]>);
 
 impl Data {
     /// Fills the data. Pages that were never written all map to one page of
     /// zeros, which would always be in L1.
-    pub(super) fn prepare() -> Data {
+    pub(crate) fn prepare() -> Data {
         let mut bytes = vec![0; DATA_BYTES];
         SplitMix64::seed_from_u64(0).fill_bytes(&mut bytes);
         Data(bytes.into())
@@ -117,7 +117,7 @@ impl Data {
         &self.0[begin..begin + length]
     }
 
-    pub(super) fn digest(&self, block: Block) -> [u8; 20] {
+    pub(crate) fn digest(&self, block: Block) -> [u8; 20] {
         let mut sha = Sha1::new();
         let (mut at, mut left) = (block.offset, block.length);
         while left > 0 {

@@ -22,7 +22,7 @@ const CHUNK_PAGES: u64 = 1024;
 struct Page([AtomicU64; WORDS]);
 
 /// Pages of random contents, all of which are present.
-pub(super) struct Heap {
+pub(crate) struct Heap {
     chunks: Vec<Box<[Page]>>,
     pages: u64,
 }
@@ -35,7 +35,7 @@ impl Heap {
     ///
     /// # Errors
     /// [`LoadError::System`] if memory or threads are refused.
-    pub(super) fn filled(size: Bytes, threads: usize) -> Result<Heap, LoadError> {
+    pub(crate) fn filled(size: Bytes, threads: usize) -> Result<Heap, LoadError> {
         let pages = size.0 / PAGE;
         let next = AtomicU64::new(0);
         let refused = |error: io::Error| {
@@ -68,7 +68,7 @@ impl Heap {
     /// The whole page, because a request reads objects, not words: one miss of the TLB and of the page
     /// table, and 64 lines that the CPU prefetches in part. A single line would move 64 times as
     /// many pages for the same bytes.
-    pub(super) fn touch(&self, touch: Touch) -> u64 {
+    pub(crate) fn touch(&self, touch: Touch) -> u64 {
         let (chunk, page) = (touch.page / CHUNK_PAGES, touch.page % CHUNK_PAGES);
         let chunk = self.chunks.get(chunk as usize);
         let Some(page) = chunk.and_then(|chunk| chunk.get(page as usize)) else {

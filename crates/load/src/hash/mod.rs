@@ -19,7 +19,6 @@
 //! wake-up latency (about 35 us) but would use CPU time at low load, which a sweep measures.
 
 mod blocks;
-pub mod burn;
 mod calibrate;
 mod files;
 mod footprint;
@@ -28,15 +27,17 @@ mod positions;
 mod running;
 mod work;
 
+pub(crate) use blocks::{Blocks, Data};
 pub use calibrate::{DEVIATION_SHARE, calibrate};
 pub use files::check_files;
 pub use footprint::Footprint;
+pub(crate) use memory::Heap;
+pub(crate) use positions::{PAGE, Touch};
 
 use crate::arrivals::Schedule;
 use crate::live::LiveStarts;
 use crate::tally::{Failure, Session, Tally};
 use crate::{LiveRate, Load, LoadError, Offer, Running};
-use blocks::Blocks;
 use plimsoll_model::{CpuSet, HashService};
 use plimsoll_pool::{Pool, PoolError, Start, Starts, Waiting};
 use running::{Arrived, HashRunning};

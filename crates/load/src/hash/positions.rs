@@ -7,7 +7,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
 /// What an access touches, in bytes: a page of memory, and of the page cache.
-pub(super) const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 /// The increment of SplitMix64's state per draw.
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -28,9 +28,9 @@ pub(super) struct Positions {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Touch {
-    pub(super) page: u64,
-    pub(super) writes: bool,
+pub(crate) struct Touch {
+    pub(crate) page: u64,
+    pub(crate) writes: bool,
 }
 
 impl Positions {

@@ -26,7 +26,7 @@ pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
     let passes = passes(findings.passes);
     let to_the_end = match side.job {
         Job::Command(_) => ", or until the command ends",
-        Job::Burn => "",
+        Job::Counted(_) => "",
     };
     Ink::Dim.says(format!(
         "{} requests{of}; {} a trial{to_the_end}; {passes}.",

@@ -8,7 +8,7 @@ fn stepped(line: &str) -> YieldPlan {
     let high = LoadLevel::percent(90.0).unwrap();
     let side = SideloadPlan {
         service: BesideRate::Load(high),
-        ..side(Job::Burn)
+        ..side(Job::Counted(CountedJob::Burn))
     };
     asked(&flags(&line), side)
 }
@@ -57,7 +57,7 @@ fn a_plan_with_steps_asks_for_them_in_trials_of_a_level_alone() {
 #[test]
 fn one_arm_of_each_kind_is_visited() {
     let args: YieldArgs = flags("--step");
-    let mut all = visits::wanted(&args).unwrap();
+    let mut all = visits::wanted(&args, &Job::Counted(CountedJob::Burn)).unwrap();
     visits::leave_alike(&args, &mut all);
     all.retain(|arm| arm.is_beside());
     assert_eq!(all, [Arm::None, Arm::Weight, Arm::CpuIdle, Arm::Quota10ms]);

@@ -21,7 +21,7 @@ fn lateness_is_drawn_with_its_own_charts_and_words() {
     let args = FromArgMatches::from_arg_matches(&command.get_matches_from(flags)).unwrap();
     let helpers = Helpers {
         gate: Gate::new("gate", []),
-        burner: Vec::new(),
+        worker: |_, _| Vec::new(),
         scheduler: Vec::new(),
     };
     let machine = Machine::new(Root::machine(), Journals::usual(), helpers, |_| {});

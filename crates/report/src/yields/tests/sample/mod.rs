@@ -9,10 +9,10 @@ use crate::tests::sample::rated;
 use crate::tests::shown::tally;
 use crate::yields::YieldPicture;
 use plimsoll_model::{
-    Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CpuTime, Estimate, HashService, Job,
-    JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, PictureSetting, Plan, Provenance,
-    Rate, Recommended, RunEnd, Share, ShortTrials, SideloadPlan, TrialPicture, TriedArm, Workload,
-    YieldFindings, YieldPlan,
+    Arm, ArmFinding, BesideRate, BudgetVerdict, Bytes, Cause, CountedJob, CpuTime, Estimate,
+    HashService, Job, JobHeld, LatencyChange, LatencyUs, LoadLevel, MissingArm, PictureSetting,
+    Plan, Provenance, Rate, Recommended, RunEnd, Share, ShortTrials, SideloadPlan, TrialPicture,
+    TriedArm, Workload, YieldFindings, YieldPlan,
 };
 use std::time::Duration;
 
@@ -202,7 +202,7 @@ fn plan(missing: &MissingArm) -> YieldPlan {
     load.run.window = Duration::from_secs(5);
     load.run.passes = 8;
     let sideload = SideloadPlan {
-        job: Job::Burn,
+        job: Job::Counted(CountedJob::Burn),
         service: BesideRate::Load(LoadLevel::percent(60.0).unwrap()),
         arms: vec![
             Arm::ServiceAlone,
