@@ -64,9 +64,9 @@ for number in (1, 2, 3):
     print(f"--until {goal}: settled after {first}; mean from 30 to 60 s: {sum(held) / len(held):,.0f}/s")
 with open(f"{folder}/sweep.json") as file:
     run = json.load(file)
-for found in run["findings"]["goals"]:
-    capacity = found.get("capacity") or {}
-    print(f"sweep: capacity {json.dumps(capacity)[:300]}")
+for found in run["findings"]["capacity"]:
+    one = lambda name: "{value:,.0f} ({low:,.0f} to {high:,.0f})".format(**found[name])
+    print(f"sweep --quick: capacity {one('rate_rps')}/s, at other times {one('other_times_rps')}/s")
 
 # Changes of load, by the clock of this script: from the message to the first served request that
 # is above what the old load allows, seen by the counters of /metrics would be slower, so by the

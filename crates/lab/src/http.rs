@@ -1,13 +1,16 @@
 //! An HTTP/1.1 server: hyper, with limits for what clients may hold or send.
 
+use http_body_util::channel::{Channel, Sender};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::Request;
+pub use hyper::body::Bytes;
+use hyper::body::{Body as _, Frame, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
-use hyper::http::request::Parts;
+pub use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+pub use hyper::{Method, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use plimsoll_load::open_files;
 use plimsoll_model::CpuSet;
@@ -98,6 +101,23 @@ impl Drop for Server {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+/// What is sent to a client bit by bit. Dropping it ends the response.
+pub struct Stream(Sender<Bytes>);
+
+impl Stream {
+    /// A response that goes on. At most `most` pieces wait for the client to read them.
+    pub fn open(content_type: &'static str, most: usize) -> (Response<Body>, Stream) {
+        let (sender, body) = Channel::new(most);
+        let response = respond(StatusCode::OK, content_type, body.boxed_unsync());
+        (response, Stream(sender))
+    }
+
+    /// Whether the client is there and reads.
+    pub fn send(&mut self, piece: Bytes) -> bool {
+        self.0.try_send(Frame::data(piece)).is_ok()
     }
 }
 

@@ -79,11 +79,51 @@ impl Totals {
 
     fn mean(&self, weighted: f64) -> Option<Share> {
         let seconds = self.length.as_secs_f64();
-        Share::new(weighted / seconds).filter(|_| seconds > 0.0)
+        let mean = weighted / seconds;
+        // The sum of rounded lengths may be below that of the weights.
+        let mean = if mean > 1.0 { 1.0 } else { mean };
+        Share::new(mean).filter(|_| seconds > 0.0)
     }
 
     /// How far what was served is from what was asked for, as a share of it: 0.01 is 1 % more.
     pub fn deviation(&self) -> Option<f64> {
         (self.asked > 0.0).then(|| self.completed as f64 / self.asked - 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(nanos: u64, cpu: Option<f64>) -> Interval {
+        Interval {
+            at: Duration::ZERO,
+            length: Duration::from_nanos(nanos),
+            asked: Rate::ZERO,
+            arrived: 0,
+            completed: 0,
+            failed: 0,
+            in_flight: 0,
+            latency: Histogram::default(),
+            service_cpu: None,
+            cpu: cpu.and_then(Share::new),
+            others: None,
+        }
+    }
+
+    #[test]
+    fn full_cpus_are_known_whatever_the_lengths_and_an_unknown_part_is_not() {
+        for nanos in [1, 3, 333_333_333, 500_000_007, 499_999_999] {
+            let mut all = Totals::default();
+            for more in 0..3 {
+                all.add(&interval(nanos + more, Some(1.0)));
+            }
+            assert_eq!(all.cpu(), Some(Share::ONE), "{nanos}");
+            assert_eq!(all.others(), None);
+        }
+        let mut all = Totals::default();
+        all.add(&interval(5, Some(1.0)));
+        all.add(&interval(5, None));
+        assert_eq!(all.cpu(), None);
     }
 }

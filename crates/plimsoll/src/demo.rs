@@ -1,7 +1,9 @@
 //! `plimsoll demo`: the lab, a guided tour of what this machine carries.
 
+mod charts;
 mod draw;
 mod effects;
+mod front;
 mod job;
 mod keys;
 mod pages;
@@ -10,16 +12,18 @@ mod scenario;
 mod sensors;
 mod state;
 mod task;
+mod web;
+mod words;
 
 use crate::failure::Failure;
 use crate::help;
 use crate::output::Output;
 use crate::service;
 use crate::stop::Stop;
-use crate::terminal::Screen;
 use clap::Args;
 use draw::Look;
 use effects::Children;
+use front::{FrontEnd, Terminal};
 use pages::{PAGES, Page};
 use plimsoll_experiments::args::value::{cpus, rate};
 use plimsoll_experiments::args::{allowed_cpus, any_seed, hash_service};
@@ -37,6 +41,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::IsTerminal;
 use std::path::Path;
+use web::Web;
 
 const DEMO_HELP: &str = "\
 Pages:
@@ -45,20 +50,24 @@ Pages:
   c  What does the same job cost within a headroom?
   d  How much headroom is enough?
   e  How much work does a job get done in what is left?
+  f  Who pays when memory runs short?
   g  What does your own scenario cost and gain?
 
 A scenario is a file of JSON; what it leaves out is as usual:
   {\"load_pct\": 60, \"headroom_pct\": 20, \"budget\": \"p99+5%\", \"job\": \"make -j2\"}
 
-On a terminal the lab is live: sliders set the load of the hash service and the
-headroom of the job, and charts show what that does. The job runs under
-`plimsoll side` and ends with the lab. The rating of the service is measured once
-per machine, in 12 s, and kept. --goal, --rated, --recalibrate and --cpus are for
-the live lab.
+On a terminal, or with --web in a browser, the lab is live: sliders set the load
+of the hash service and the headroom of the job, and charts show what that does.
+The job runs under `plimsoll side` and ends with the lab. The rating of the
+service is measured once per machine, in 12 s, and kept. --goal, --rated,
+--recalibrate and --cpus are for the live lab. The address of --web has a random
+part, and answers on this machine alone.
 
 Examples:
   plimsoll demo
         the live lab at page a
+  plimsoll demo --web
+        the same in a browser of this machine
   plimsoll demo --page b --batch
         page b without a screen: measure, print the findings, keep a record
   plimsoll demo --page e --batch --job 'make -C /src -j2'
@@ -76,7 +85,7 @@ const WIDTH: usize = 80;
 #[derive(Debug, Args)]
 #[command(after_help = DEMO_HELP)]
 pub(crate) struct DemoArgs {
-    /// A page (a to e, g), or a file with a scenario.
+    /// A page (a to g), or a file with a scenario.
     #[arg(long, value_name = "PAGE", default_value = "a")]
     page: String,
 
@@ -84,9 +93,23 @@ pub(crate) struct DemoArgs {
     #[arg(long)]
     batch: bool,
 
-    /// The job of the page: 'burn' (hashing), or a command.
+    /// The job of the page: 'burn' (hashing), 'memory', 'disk', or a command.
     #[arg(long, value_name = "JOB")]
     job: Option<String>,
+
+    /// The live lab in a browser of this machine: prints the address.
+    #[arg(long, conflicts_with = "batch")]
+    web: bool,
+
+    /// The port of --web (default: a free one).
+    #[arg(
+        long,
+        value_name = "PORT",
+        requires = "web",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    port: u16,
 
     /// The latency goal of the live lab, a percentile and a time.
     #[arg(long, value_name = "GOAL", default_value = "p95<75ms", value_parser = service::goal)]
@@ -134,7 +157,7 @@ pub(crate) fn run(args: &DemoArgs, output: &Output) -> Result<(), Failure> {
 const LOCK: &str = "lab.lock";
 
 fn live(args: &DemoArgs, page: Page, scenario: &Scenario, output: &Output) -> Result<(), Failure> {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+    if !args.web && (!std::io::stdin().is_terminal() || !std::io::stderr().is_terminal()) {
         return Err(no_terminal());
     }
     if !args.more.is_empty() {
@@ -152,30 +175,59 @@ fn live(args: &DemoArgs, page: Page, scenario: &Scenario, output: &Output) -> Re
         budget: scenario.budget.clone(),
     };
     let state = State::new(about, page.letter, scenario);
-    let (seed, target) = (any_seed(), state.target());
-    let service = Service::start(&root, rating, target, Arrivals::Poisson, seed)?;
-    let mut screen = Screen::open().map_err(|_| no_terminal())?;
-    // Keys do all that the mouse does.
-    let _ = screen.report_mouse();
-    let lab = Lab {
-        screen,
-        look: Look {
-            colour: output.stderr_colour,
-            charset: output.charset,
-        },
-        children: Children::new(&root, &state.about.job, cpus.len()),
+    let service = Service::start(&root, rating, state.target(), Arrivals::Poisson, any_seed())?;
+    let start = Start {
+        children: Children::new(&root, cpus.len()),
+        sensors: WaitSensors::new(&root),
         state,
         service,
-        sensors: WaitSensors::new(&root),
         stop,
-        clock: Clock::start(),
     };
-    lab.run()
+    if args.web {
+        let web = Web::start(args.port, &cpus).map_err(|e| cannot_listen(args.port, &e))?;
+        output.print(&format!("The lab is at {}\nCtrl-C ends it.\n", web.url()))?;
+        return start.lab(web).run();
+    }
+    let look = Look {
+        colour: output.stderr_colour,
+        charset: output.charset,
+    };
+    let terminal = Terminal::open(look).map_err(|_| no_terminal())?;
+    start.lab(terminal).run()
+}
+
+fn cannot_listen(port: u16, error: &std::io::Error) -> Failure {
+    Failure::Mistake(format!(
+        "the lab cannot listen on port {port} of 127.0.0.1: {error}; give another --port"
+    ))
+}
+
+/// A lab without a front end.
+struct Start {
+    state: State,
+    children: Children,
+    service: Service,
+    sensors: WaitSensors,
+    stop: Stop,
+}
+
+impl Start {
+    fn lab<F: FrontEnd>(self, front: F) -> Lab<F> {
+        Lab {
+            front,
+            state: self.state,
+            children: self.children,
+            service: self.service,
+            sensors: self.sensors,
+            stop: self.stop,
+            clock: Clock::start(),
+        }
+    }
 }
 
 fn no_terminal() -> Failure {
     Failure::Mistake(
-        "the live lab needs a terminal; add --batch to measure a page without one".to_owned(),
+        "the live lab needs a terminal; add --web for a browser, or --batch to measure a page without a screen".to_owned(),
     )
 }
 
@@ -214,6 +266,12 @@ impl DemoArgs {
                 letters()
             ))
         })?;
-        Ok((page, scenario))
+        match page.job.filter(|_| self.job.is_some()) {
+            Some(job) => Err(Failure::Mistake(format!(
+                "page {} has the job '{job}'; leave --job out, or choose page g",
+                page.letter
+            ))),
+            None => Ok((page, scenario)),
+        }
     }
 }

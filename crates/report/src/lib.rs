@@ -27,6 +27,7 @@ pub mod doctor;
 mod document;
 mod doubts;
 mod html;
+pub mod lab;
 mod markup;
 mod method;
 mod no_interval;

@@ -26,8 +26,6 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The children of the lab.
 pub(super) struct Children {
     root: Root,
-    /// `burn`, or a command.
-    line: String,
     /// CPUs of the service, and threads of the job.
     cpus: usize,
     job: Option<RunningJob>,
@@ -35,10 +33,9 @@ pub(super) struct Children {
 }
 
 impl Children {
-    pub(super) fn new(root: &Root, line: &str, cpus: usize) -> Children {
+    pub(super) fn new(root: &Root, cpus: usize) -> Children {
         Children {
             root: root.clone(),
-            line: line.to_owned(),
             cpus,
             job: None,
             measuring: None,
@@ -57,9 +54,13 @@ impl Children {
     /// Does it, and returns what it leads to at once. `columns` is the width of a page.
     pub(super) fn carry_out(&mut self, effect: Effect, columns: Option<u16>) -> Option<Event> {
         match effect {
-            Effect::StartJob { care, headroom_pct } => {
+            Effect::StartJob {
+                care,
+                headroom_pct,
+                job,
+            } => {
                 let how = (care, headroom_pct);
-                match RunningJob::start(&self.line, how, self.cpus, &self.root) {
+                match RunningJob::start(&job, how, self.cpus, &self.root) {
                     Ok(job) => self.job = Some(job),
                     Err(why) => {
                         let why = format!("The job cannot be started: {why}.");

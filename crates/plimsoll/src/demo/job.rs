@@ -3,15 +3,17 @@
 use super::state::{Care, JobWork};
 use super::task::Task;
 use crate::helper;
+use plimsoll_control::{CgroupLayout, Mechanism};
+use plimsoll_engine::room::memory_beside;
+use plimsoll_experiments::args::counted_job;
 use plimsoll_host::{CpuMeter, Root, ServiceSource};
-use plimsoll_load::hash::burn::Counts;
+use plimsoll_load::job::Counts;
+use plimsoll_model::{CountedJob, Share};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::process::{Command, Stdio};
 use std::time::Instant;
-
-/// The name of the job that hashes blocks.
-const BURN: &str = "burn";
 
 #[derive(Debug)]
 pub(super) struct RunningJob {
@@ -28,7 +30,7 @@ enum Work {
 }
 
 impl RunningJob {
-    /// Starts `line` (`burn`, or a command) on a machine with so many CPUs.
+    /// Starts `line` (the name of a counted job, or a command) on a machine with so many CPUs.
     ///
     /// # Errors
     /// The job cannot be started, as a part of a sentence.
@@ -43,19 +45,19 @@ impl RunningJob {
             Care::Sideload => words.push(format!("--headroom={headroom_pct}%").into()),
             Care::Sysload => words.push("--as=sysload".into()),
         }
+        let job = counted_job(line)?;
+        if let (Some(CountedJob::Memory { .. }), Care::Sideload) = (&job, care) {
+            words.extend(memory_limit(root, headroom_pct));
+        }
         words.push("--".into());
-        let is_burn = line == BURN;
-        match is_burn {
-            true => {
-                words.extend(helper::all().burner);
-                words.push(cpus.to_string().into());
-            }
-            false => words.extend(["/bin/sh".into(), "-c".into(), line.into()]),
+        match &job {
+            Some(job) => words.extend(helper::worker(job, cpus)),
+            None => words.extend(["/bin/sh".into(), "-c".into(), line.into()]),
         }
         let command = helper::bound(words);
-        let started = match is_burn {
-            true => counted(command, cpus),
-            false => metered(command, root).map_err(|error| error.to_string()),
+        let started = match job {
+            Some(_) => counted(command, cpus),
+            None => metered(command, root).map_err(|error| error.to_string()),
         };
         let (task, work) = started?;
         Ok(RunningJob {
@@ -77,13 +79,31 @@ impl RunningJob {
         // Processes that end take their CPU time with them.
         let rate = ((amount - before) / seconds.max(1e-3)).max(0.0);
         Some(match self.work {
-            Work::Counted(_) => JobWork::Hashed(rate / f64::from(1 << 20)),
+            Work::Counted(_) => JobWork::Done(rate / f64::from(1 << 20)),
             Work::Metered(_) => JobWork::CpuTime(rate * 100.0),
         })
     }
 }
 
-/// It hashes until its standard input ends, which it does with this process, and counts in the file
+/// The flag of `plimsoll side` that leaves the headroom free of the job's memory, too; none where
+/// nothing limits memory.
+fn memory_limit(root: &Root, headroom_pct: f64) -> Option<OsString> {
+    let layout = CgroupLayout::find(root).ok()?;
+    let can = |mechanism| {
+        layout
+            .capabilities(&BTreeSet::from([mechanism]))
+            .can(mechanism)
+    };
+    let most = memory_beside(root, Share::new(headroom_pct / 100.0)?);
+    let flag = match (can(Mechanism::MemoryHigh), can(Mechanism::MemoryMax)) {
+        (true, _) => "--memory",
+        (false, true) => "--memory-max",
+        (false, false) => return None,
+    };
+    Some(format!("{flag}={}MiB", most.0 >> 20).into())
+}
+
+/// It works until its standard input ends, which it does with this process, and counts in the file
 /// that is its standard output.
 fn counted(mut command: Command, cpus: usize) -> Result<(Task, Work), String> {
     let counts = Counts::new(cpus).map_err(|error| error.to_string())?;

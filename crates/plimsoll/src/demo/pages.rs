@@ -16,6 +16,8 @@ pub(crate) struct Page {
     experiment: &'static [&'static str],
     /// Which flags of the scenario the command takes.
     takes: &'static [Flag],
+    /// The job in place of the scenario's.
+    pub(crate) job: Option<&'static str>,
     /// What can be pressed on it.
     pub(crate) buttons: &'static [Button],
 }
@@ -29,7 +31,10 @@ pub(super) enum Flag {
     Job,
 }
 
-pub(crate) const PAGES: [Page; 6] = [
+/// The job of the page about memory.
+const MEMORY: &str = "memory";
+
+pub(crate) const PAGES: [Page; 7] = [
     Page {
         letter: 'a',
         question: "Is CPU use work?",
@@ -39,6 +44,7 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["sweep", "--quick"],
         takes: &[],
+        job: None,
         buttons: &[Button::Measure],
     },
     Page {
@@ -50,6 +56,7 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["yield", "--quick", "--arms", "none"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job],
+        job: None,
         buttons: &[Button::Sysload, Button::Measure],
     },
     Page {
@@ -60,6 +67,7 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["yield", "--quick", "--arms", "none,plimsoll"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job, Flag::Headroom],
+        job: None,
         buttons: &[Button::Sideload, Button::Measure],
     },
     Page {
@@ -70,6 +78,7 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["yield", "--quick", "--curve"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job],
+        job: None,
         buttons: &[Button::Sideload, Button::Measure],
     },
     Page {
@@ -81,7 +90,20 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["yield", "--quick", "--arms", "plimsoll"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job, Flag::Headroom],
+        job: None,
         buttons: &[Button::Sideload, Button::Measure],
+    },
+    Page {
+        letter: 'f',
+        question: "Who pays when memory runs short?",
+        text: &[
+            "The job takes all memory that is left and writes it again and again; the service that is measured touches 256 MiB. Without care the kernel takes pages of both.",
+            "With memory.high the kernel takes pages of the job alone. Where there is no swap, nothing is taken from programs, and the job only uses the memory bus.",
+        ],
+        experiment: &["yield", "--quick", "--memory", "256MiB", "--job", MEMORY],
+        takes: &[Flag::Load, Flag::Budget, Flag::Headroom],
+        job: Some(MEMORY),
+        buttons: &[Button::Sideload, Button::Sysload, Button::Measure],
     },
     Page {
         letter: 'g',
@@ -91,6 +113,7 @@ pub(crate) const PAGES: [Page; 6] = [
         ],
         experiment: &["yield", "--arms", "none,weight,plimsoll"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job, Flag::Headroom],
+        job: None,
         buttons: &[Button::Save, Button::Measure],
     },
 ];

@@ -1,15 +1,12 @@
 //! The lab on a terminal: the loop that steps the service, takes keys, carries out effects and draws.
 
-use super::draw::{self, Layout, Look};
 use super::effects::Children;
-use super::keys::{self, Asked};
+use super::front::{FrontEnd, Input};
 use super::sensors::WaitSensors;
 use super::state::{Effect, Event, Second, State};
 use crate::failure::Failure;
 use crate::stop::Stop;
-use crate::terminal::Screen;
 use plimsoll_lab::{STEP, Service};
-use ratatui::crossterm::event;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -20,11 +17,10 @@ const FRAME: Duration = Duration::from_millis(250);
 /// A loop that does not end within this time of a signal is stuck.
 const STUCK: Duration = Duration::from_secs(3);
 
-/// A running lab. Its screen comes first: it is given back before children are waited for.
-pub(super) struct Lab {
-    pub(super) screen: Screen,
+/// A running lab. Its front end comes first: a terminal is given back before children are waited for.
+pub(super) struct Lab<F> {
+    pub(super) front: F,
     pub(super) state: State,
-    pub(super) look: Look,
     pub(super) children: Children,
     pub(super) service: Service,
     pub(super) sensors: WaitSensors,
@@ -88,7 +84,7 @@ fn leave_if_stuck(stop: &Stop, is_over: &Arc<AtomicBool>) {
         .spawn(watch);
 }
 
-impl Lab {
+impl<F: FrontEnd> Lab<F> {
     /// Runs until the user or a signal ends it, then ends what it has started.
     pub(super) fn run(mut self) -> Result<(), Failure> {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -96,12 +92,12 @@ impl Lab {
         let ran = self.until_over();
         is_over.store(true, Ordering::Relaxed);
         let Lab {
-            screen,
+            front,
             children,
             service,
             ..
         } = self;
-        drop(screen);
+        drop(front);
         drop(service);
         children.end();
         ran
@@ -109,14 +105,14 @@ impl Lab {
 
     fn until_over(&mut self) -> Result<(), Failure> {
         loop {
-            // A terminal that is gone ends the lab, too.
+            // A user who is gone ends the lab, too.
             if self.clock.changed
                 && self.clock.next_frame() <= Instant::now()
                 && self.draw().is_err()
             {
                 return Ok(());
             }
-            self.keys();
+            self.inputs();
             if self.clock.next_step <= Instant::now() {
                 self.step()?;
             }
@@ -133,36 +129,20 @@ impl Lab {
     }
 
     fn draw(&mut self) -> std::io::Result<()> {
-        let (state, look) = (&self.state, self.look);
-        self.screen.draw(|frame| draw::draw(state, look, frame))?;
+        self.front.show(&self.state)?;
         self.clock.drawn = Some(Instant::now());
         self.clock.changed = false;
         Ok(())
     }
 
-    /// Takes the keys that come until something else is due.
-    fn keys(&mut self) {
+    /// Takes what the user asks for until something else is due.
+    fn inputs(&mut self) {
         loop {
             let until = self.clock.until(self.children.are_running());
-            let left = until.saturating_duration_since(Instant::now());
-            match event::poll(left) {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(_) => {
-                    // Without a keyboard there is something to be seen, and signals end it.
-                    std::thread::sleep(left);
-                    return;
-                }
-            }
-            let Ok(input) = event::read() else { return };
-            match keys::asked(&self.state, self.screen.area(), &input) {
-                Some(Asked::Event(event)) => self.fold(event),
-                Some(Asked::Redraw) => {
-                    self.clock.changed = true;
-                    // If that fails, so does the next frame.
-                    drop(self.screen.redraw());
-                }
-                None => {}
+            match self.front.next(&self.state, until) {
+                Input::Event(event) => self.fold(event),
+                Input::Redraw => self.clock.changed = true,
+                Input::Nothing => {}
             }
             // Keys that come faster than they are taken put nothing else off.
             if self.clock.is_over || until <= Instant::now() {
@@ -188,9 +168,8 @@ impl Lab {
                 }
                 Effect::Quit => self.clock.is_over = true,
                 other => {
-                    let layout = Layout::of(self.screen.area());
-                    let width = layout.map(|layout| layout.page.width);
-                    if let Some(event) = self.children.carry_out(other, width) {
+                    let columns = self.front.columns();
+                    if let Some(event) = self.children.carry_out(other, columns) {
                         self.fold(event);
                     }
                 }

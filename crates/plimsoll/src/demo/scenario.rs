@@ -20,7 +20,7 @@ pub(crate) struct Scenario {
     pub(crate) headroom_pct: f64,
     /// How much latency may be paid, such as `p99+5%`.
     pub(crate) budget: String,
-    /// `burn` (hashing), or a command.
+    /// `burn` (hashing), `memory`, `disk`, or a command.
     pub(crate) job: String,
 }
 

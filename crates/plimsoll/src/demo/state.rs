@@ -15,7 +15,7 @@ use super::pages::{PAGES, Page};
 use super::scenario::Scenario;
 pub(crate) use event::{Button, Effect, Event, Source};
 pub(crate) use job::{Care, Job};
-pub(crate) use knobs::{Knob, Knobs};
+pub(crate) use knobs::{Knob, Knobs, MOST_HEADROOM, MOST_LOAD, STEP};
 pub(crate) use measure::{Measuring, Phase};
 use plimsoll_lab::Target;
 use plimsoll_law::{LatencyGoal, SettlePhase};
@@ -53,6 +53,8 @@ pub(crate) struct State {
     usual: Knobs,
     pub(crate) chosen: Knob,
     pub(crate) job: Job,
+    /// Of the job that runs, or ran last.
+    job_name: String,
     pub(crate) measuring: Option<Measuring>,
     /// Of each page, if it was measured.
     findings: [Option<Vec<String>>; PAGES.len()],
@@ -75,6 +77,7 @@ impl State {
             knobs,
             chosen: Knob::Load,
             job: Job::Stopped,
+            job_name: String::new(),
             measuring: None,
             findings: std::array::from_fn(|_| None),
             shows_findings: false,
@@ -195,6 +198,14 @@ impl State {
         }
     }
 
+    /// The job that runs, or that starts on this page.
+    pub(crate) fn job_name(&self) -> &str {
+        match self.job {
+            Job::Stopped => self.page().job.unwrap_or(&self.about.job),
+            Job::Runs { .. } | Job::Ends { .. } => &self.job_name,
+        }
+    }
+
     /// What the service is to be under now: nothing during a measurement.
     pub(crate) fn target(&self) -> Target {
         if self.measuring.is_some() {
@@ -236,6 +247,12 @@ impl State {
 
     pub(crate) fn page(&self) -> &'static Page {
         &PAGES[self.page % PAGES.len()]
+    }
+
+    /// Whether this page was measured.
+    pub(crate) fn has_findings(&self) -> bool {
+        let findings = self.findings.get(self.page).and_then(Option::as_ref);
+        findings.is_some_and(|lines| !lines.is_empty())
     }
 
     /// The findings of this page, if they are to be shown.

@@ -1,6 +1,7 @@
 //! The pages with charts in a real browser, opened from disk.
 
 mod driver;
+mod lab;
 mod yields;
 
 use crate::common::{Folder, short};

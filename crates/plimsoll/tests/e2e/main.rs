@@ -23,6 +23,7 @@ mod limits;
 mod live;
 mod nginx;
 mod node_exporter;
+mod pages;
 mod pty;
 mod quota;
 mod restart;

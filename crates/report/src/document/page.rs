@@ -3,15 +3,10 @@
 
 use super::again::again;
 use super::{Block, Document, Fact, RenderError, Role, Rows, Run, Table, frame, host};
-use crate::html::{Picker, grid, one_chart, table as columns_table};
+use crate::html::{Picker, STYLE, grid, one_chart, table as columns_table};
 use crate::markup::{El, Html, beginning, el, hint_line, paragraph, section, shortened, typeset};
 use crate::sentence::Sentence;
 
-const STYLE: &str = concat!(
-    include_str!("../html/theme.css"),
-    include_str!("../html/style.css"),
-    include_str!("../html/charts.css"),
-);
 const SCRIPT: &str = include_str!("../html/script.js");
 
 const SHIPS_MARK: &str = concat!(

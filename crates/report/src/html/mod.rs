@@ -3,6 +3,12 @@
 mod charts;
 mod figure;
 
+pub(crate) const STYLE: &str = concat!(
+    include_str!("theme.css"),
+    include_str!("style.css"),
+    include_str!("charts.css"),
+);
+
 #[cfg(test)]
 pub(crate) use charts::overlapping;
 pub(crate) use charts::svg;

@@ -2,10 +2,9 @@
 
 use super::Look;
 use super::layout::{Layout, in_rows};
-use crate::demo::state::{Button, Care, Job, Knob, State};
+use crate::demo::state::{Button, Care, Knob, State};
+use crate::demo::words;
 use crate::paint::{put, within};
-use plimsoll_law::SettlePhase;
-use plimsoll_model::human_minutes;
 use plimsoll_report::{Ink, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -25,7 +24,7 @@ pub(super) fn draw(state: &State, look: Look, layout: &Layout, buffer: &mut Buff
         draw_knob(state, knob, look, area, buffer);
     }
     let cut = look.charset.pick("…", "~");
-    let job = within(&job(state), area.width.saturating_sub(NAME), cut);
+    let job = within(&words::job(state), area.width.saturating_sub(NAME), cut);
     put(buffer, row(area, JOB), 2, "job", Ink::Plain);
     put(buffer, row(area, JOB), NAME, &job, Ink::Plain);
     for (place, _, label) in buttons(state, area) {
@@ -68,7 +67,14 @@ fn draw_knob(state: &State, knob: Knob, look: Look, area: Rect, buffer: &mut Buf
         Knob::Load => state.knobs.load_pct,
         Knob::Headroom => state.knobs.headroom_pct,
         Knob::Goal => {
-            put(buffer, bar, 0, &goal(state), ink);
+            let mark = if state.knobs.goal { "x" } else { " " };
+            put(
+                buffer,
+                bar,
+                0,
+                &format!("[{mark}] {}", words::goal(state)),
+                ink,
+            );
             return;
         }
     };
@@ -90,30 +96,6 @@ fn draw_knob(state: &State, knob: Knob, look: Look, area: Rect, buffer: &mut Buf
         &text,
         ink(Ink::Plain),
     );
-}
-
-fn goal(state: &State) -> String {
-    let mark = if state.knobs.goal { "x" } else { " " };
-    let phase = match state.phase() {
-        None => "",
-        Some(SettlePhase::Settling) => ": settling",
-        Some(SettlePhase::Settled) => ": settled",
-        Some(SettlePhase::Unreachable) => ": missed",
-    };
-    format!("[{mark}] {}{phase}", state.about.goal)
-}
-
-fn job(state: &State) -> String {
-    let name = &state.about.job;
-    match state.job {
-        Job::Stopped => format!("{name}: stopped"),
-        Job::Ends { next: None } => format!("{name}: ending"),
-        Job::Ends { next: Some(_) } => format!("{name}: restarting"),
-        Job::Runs { care, since, .. } => {
-            let gone = human_minutes(state.clock.saturating_sub(since));
-            format!("{name}: {}, {gone}", care.name())
-        }
-    }
 }
 
 /// The buttons of the job.

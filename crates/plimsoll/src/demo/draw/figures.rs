@@ -1,14 +1,13 @@
 //! The last second in figures, and the job's work as bars.
 
 use super::Look;
-use crate::demo::state::{JobWork, Second, State};
+use crate::demo::state::State;
+use crate::demo::words;
 use crate::paint::put;
-use plimsoll_model::{Rate, human_duration};
 use plimsoll_report::Ink;
 use plimsoll_report::chart::bar;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use std::time::Duration;
 
 /// From this width on, words are whole.
 const WIDE: u16 = 60;
@@ -21,57 +20,20 @@ pub(super) fn draw(state: &State, look: Look, area: Rect, buffer: &mut Buffer) {
         return;
     };
     let mut rows = area.rows();
-    for line in [rates(last), latencies(last)] {
+    for line in [words::rates(last), words::latencies(last)] {
         if let Some(row) = rows.next() {
             put(buffer, row, 0, &line, Ink::Plain);
         }
     }
     let Some(row) = rows.next() else { return };
-    let pressure = pressure(last, row.width);
-    let job = match last.job {
-        Some(JobWork::Hashed(mib)) if mib < 10.0 => format!("job {mib:.1} MiB/s "),
-        Some(JobWork::Hashed(mib)) => format!("job {mib:.0} MiB/s "),
-        Some(JobWork::CpuTime(pct)) => format!("job {pct:.0} % of a CPU "),
-        None => "job - ".to_owned(),
-    };
+    let pressure = words::pressure(last, row.width >= WIDE);
+    let job = words::job_work(last) + " ";
     put(buffer, row, 0, &job, Ink::Plain);
     let from = job.chars().count() as u16;
     let right = row.width.saturating_sub(pressure.chars().count() as u16);
     put(buffer, row, right.max(from), &pressure, Ink::Plain);
     let room = usize::from(right.saturating_sub(from + 1)).min(MOST_BARS);
     put(buffer, row, from, &bars(state, room, look), Ink::Green);
-}
-
-fn rates(last: &Second) -> String {
-    let rate = |n: f64| Rate::per_second(n).map_or("-".to_owned(), |rate| rate.to_string());
-    format!(
-        "{} of {}  load {:.0} %  CPU {}",
-        rate(last.served_rps).trim_end_matches("/s"),
-        rate(last.asked_rps),
-        last.load_pct,
-        percent(last.cpu_pct)
-    )
-}
-
-fn latencies(last: &Second) -> String {
-    let time = |us: Option<f64>| match us {
-        Some(us) => human_duration(Duration::from_secs_f64((us / 1e6).clamp(0.0, 1e6))),
-        None => "-".to_owned(),
-    };
-    let [p50, p95, p99] = last.us.map(time);
-    format!("p50 {p50}  p95 {p95}  p99 {p99}  open {}", last.in_flight)
-}
-
-fn pressure(last: &Second, width: u16) -> String {
-    let (delay, pressure) = (percent(last.run_delay_pct), percent(last.pressure_pct));
-    match width < WIDE {
-        true => format!("delay {delay}  PSI {pressure}"),
-        false => format!("run delay {delay}  CPU pressure (PSI) {pressure}"),
-    }
-}
-
-fn percent(pct: Option<f64>) -> String {
-    pct.map_or("-".to_owned(), |pct| format!("{pct:.0} %"))
 }
 
 /// The job's work of the last seconds, as parts of the most of them.

@@ -2,9 +2,9 @@
 
 use super::Look;
 use super::layout::in_rows;
-use crate::demo::state::{Button, Care, Phase, State};
+use crate::demo::state::{Button, State};
+use crate::demo::words;
 use crate::paint::put;
-use plimsoll_model::human_minutes;
 use plimsoll_report::{Ink, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -72,13 +72,7 @@ fn below_question(state: &State, area: Rect) -> Rect {
 /// `room`.
 fn lines(state: &State, width: u16, room: u16) -> Vec<String> {
     let mut parts: Vec<Vec<String>> = Vec::new();
-    if let Some(measuring) = &state.measuring {
-        let gone = human_minutes(state.clock.saturating_sub(measuring.since));
-        let what = match measuring.phase {
-            Phase::Waits => "Waiting for the job to end.".to_owned(),
-            Phase::Runs => format!("Measuring for {gone}; l shows how far, Esc stops it."),
-            Phase::Ends => "Stopping the measurement.".to_owned(),
-        };
+    if let Some(what) = words::measuring(state, "; l shows how far, Esc stops it") {
         parts.push(wrap(&what, width.into()));
     }
     let texts = state.page().text.iter();
@@ -91,17 +85,14 @@ fn lines(state: &State, width: u16, room: u16) -> Vec<String> {
 }
 
 fn labels(state: &State) -> impl Iterator<Item = (Button, String)> {
-    state.page().buttons.iter().map(|button| {
-        let runs = |care| state.job.care() == Some(care);
-        let label = match button {
-            Button::Sideload if runs(Care::Sideload) => "j stop the job",
-            Button::Sideload => "j job within headroom",
-            Button::Sysload if runs(Care::Sysload) => "J stop the job",
-            Button::Sysload => "J job with no care",
-            Button::Measure => "m measure",
-            Button::Save => "s save",
+    state.page().buttons.iter().map(|&button| {
+        let key = match button {
+            Button::Sideload => 'j',
+            Button::Sysload => 'J',
+            Button::Measure => 'm',
+            Button::Save => 's',
         };
-        (*button, label.to_owned())
+        (button, format!("{key} {}", words::button(state, button)))
     })
 }
 

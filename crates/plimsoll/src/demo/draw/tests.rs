@@ -58,7 +58,7 @@ fn of(second: u64) -> Second {
         us: [2.0, 9.0, 30.0].map(|ms| Some(ms * 1_000.0 * (1.0 + along))),
         in_flight: 12,
         phase: Some(SettlePhase::Settling),
-        job: (second > 30).then_some(JobWork::Hashed(9.0 * second as f64)),
+        job: (second > 30).then_some(JobWork::Done(9.0 * second as f64)),
         run_delay_pct: Some(3.2),
         pressure_pct: None,
     }

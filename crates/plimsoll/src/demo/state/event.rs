@@ -3,9 +3,11 @@
 use super::{Care, Knob, Second};
 use crate::demo::scenario::Scenario;
 use plimsoll_lab::Target;
+use serde::{Deserialize, Serialize};
 
 /// What can be pressed on a page or below the sliders.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Button {
     /// Start the job within the headroom, or stop it.
     Sideload,
@@ -68,6 +70,8 @@ pub(crate) enum Effect {
     StartJob {
         care: Care,
         headroom_pct: f64,
+        /// The name of a counted job, or a command.
+        job: String,
     },
     StopJob,
     /// Runs the command with these words.

@@ -86,7 +86,13 @@ impl State {
             headroom_pct,
             since: self.clock,
         };
-        Effect::StartJob { care, headroom_pct }
+        let job = self.page().job.unwrap_or(&self.about.job).to_owned();
+        self.job_name.clone_from(&job);
+        Effect::StartJob {
+            care,
+            headroom_pct,
+            job,
+        }
     }
 
     pub(super) fn job_ended(&mut self, how: String) -> Vec<Effect> {

@@ -4,11 +4,11 @@ use crate::demo::scenario::Scenario;
 use std::time::Duration;
 
 /// A step of a slider, in percent.
-const STEP: f64 = 5.0;
-const MOST_LOAD: f64 = 120.0;
+pub(crate) const STEP: f64 = 5.0;
+pub(crate) const MOST_LOAD: f64 = 120.0;
 /// The least headroom that a sideload can have.
 const LEAST_HEADROOM: f64 = 1.0;
-const MOST_HEADROOM: f64 = 50.0;
+pub(crate) const MOST_HEADROOM: f64 = 50.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Knob {

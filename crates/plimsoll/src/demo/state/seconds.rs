@@ -10,8 +10,8 @@ pub(crate) const REMEMBERED: usize = 120;
 /// How much work the job has done.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum JobWork {
-    /// MiB that were hashed, per second.
-    Hashed(f64),
+    /// MiB that were hashed, or written and read, per second.
+    Done(f64),
     /// CPU time, in percent of one CPU.
     CpuTime(f64),
 }
@@ -19,7 +19,7 @@ pub(crate) enum JobWork {
 impl JobWork {
     pub(crate) fn amount(self) -> f64 {
         match self {
-            JobWork::Hashed(amount) | JobWork::CpuTime(amount) => amount,
+            JobWork::Done(amount) | JobWork::CpuTime(amount) => amount,
         }
     }
 }

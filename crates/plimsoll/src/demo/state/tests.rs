@@ -32,7 +32,11 @@ const SYSLOAD: Event = Event::Press(Button::Sysload);
 const MEASURE: Event = Event::Press(Button::Measure);
 
 fn started(care: Care, headroom_pct: f64) -> Effect {
-    Effect::StartJob { care, headroom_pct }
+    Effect::StartJob {
+        care,
+        headroom_pct,
+        job: "burn".to_owned(),
+    }
 }
 
 fn ended() -> Event {

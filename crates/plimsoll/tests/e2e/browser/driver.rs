@@ -57,7 +57,13 @@ impl Browser {
 
     /// Opens a file from disk.
     pub(super) fn open(&self, file: &Path) {
-        let url = format!("file://{}", file.canonicalize().unwrap().display());
+        self.visit(&format!(
+            "file://{}",
+            file.canonicalize().unwrap().display()
+        ));
+    }
+
+    pub(super) fn visit(&self, url: &str) {
         self.post("/url", &json!({ "url": url }));
     }
 
