@@ -60,8 +60,8 @@ const EXPERIMENTS: [(&str, &[&str]); 9] = [
 
 /// Folders of `report` that are of one experiment or command each. None names
 /// another.
-const REPORTS: [&str; 7] = [
-    "compare", "copies", "doctor", "selftest", "sizing", "sweep", "yields",
+const REPORTS: [&str; 8] = [
+    "compare", "copies", "doctor", "lab", "selftest", "sizing", "sweep", "yields",
 ];
 
 /// Folders of `report` that all of these use.

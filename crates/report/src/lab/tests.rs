@@ -39,7 +39,7 @@ fn every_region_has_its_place_in_the_frame() {
             assert_eq!(frame.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
         }
     }
-    assert!(frame.contains("connect-src 'self'") && !frame.contains("http://"));
+    assert!(frame.contains("connect-src &#39;self&#39;") && !frame.contains("http://"));
 }
 
 #[test]
