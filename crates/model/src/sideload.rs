@@ -42,11 +42,11 @@ pub enum Arm {
     /// The job on some of the CPUs.
     #[serde(rename = "cpuset")]
     CpuSet,
-    /// The job in a cgroup whose memory is reclaimed above a limit.
+    /// The job in a cgroup of the least weight whose memory is reclaimed above a limit.
     MemoryHigh,
-    /// The job in a cgroup that has no memory above a limit.
+    /// The job in a cgroup of the least weight that has no memory above a limit.
     MemoryMax,
-    /// The job in a cgroup of the least weight at the disks.
+    /// The job in a cgroup of the least weight, at the disks as well.
     IoWeight,
     /// The job by resctl-demo's law.
     Resctl,

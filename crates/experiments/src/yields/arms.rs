@@ -63,12 +63,12 @@ pub(super) fn hold(
         }
         Arm::MemoryHigh | Arm::MemoryMax => {
             let (mechanism, limits) = memory_limits(arm, most.memory);
-            let mut group = make(layout, mechanism)?;
+            let mut group = with_least_weight(mechanism, layout, journal)?;
             group.set_memory(&limits)?;
             group
         }
         Arm::IoWeight => {
-            let mut group = make(layout, Mechanism::Io)?;
+            let mut group = with_least_weight(Mechanism::Io, layout, journal)?;
             group.set_io_weight(Weight::LEAST)?;
             group
         }
@@ -146,6 +146,26 @@ pub(super) fn try_once(
 
 fn sentence(error: ControlError) -> String {
     error.to_string()
+}
+
+/// A group of the least CPU weight, too, where there are weights: without it, these arms would show
+/// what the job's CPU time costs. Next to [`Arm::Weight`] they show what the other limit adds.
+fn with_least_weight(
+    mechanism: Mechanism,
+    layout: &CgroupLayout,
+    journal: &Journal,
+) -> Result<Group, ControlError> {
+    let needs = BTreeSet::from([
+        mechanism,
+        Mechanism::Weight,
+        Mechanism::CpuSet,
+        Mechanism::Kill,
+    ]);
+    let mut group = Group::make(layout, &needs, journal, AtEnd::Kill)?;
+    if group.capabilities().can(Mechanism::Weight) {
+        group.set_weight(Weight::LEAST)?;
+    }
+    Ok(group)
 }
 
 fn memory_limits(arm: Arm, most: Bytes) -> (Mechanism, MemoryLimits) {
