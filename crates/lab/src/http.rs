@@ -38,6 +38,8 @@ const MOST_TIME: Duration = Duration::from_secs(60);
 /// CPUs for each thread that reads and writes connections.
 const CPUS_OF_THREAD: usize = 8;
 
+type BodyError = Box<dyn std::error::Error + Send + Sync>;
+
 /// A body, whole or streamed.
 pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 
@@ -50,6 +52,9 @@ pub enum Reply {
 
 /// What answers requests. Called on a thread of connections, so it must not wait.
 pub trait Answers: Send + Sync + 'static {
+    /// The longest body that is kept, in bytes; of longer ones nothing is.
+    const KEEPS: usize;
+
     fn answer(self: Arc<Self>, head: &Parts, body: Bytes) -> Reply;
 }
 
@@ -167,6 +172,7 @@ async fn converse<A: Answers>(stream: TcpStream, _permit: OwnedSemaphorePermit, 
     // The client may be gone; nobody else learns of it.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
+        .half_close(true)
         .header_read_timeout(MOST_TIME)
         .max_headers(MOST_HEADERS)
         .max_buf_size(LONGEST_HEAD)
@@ -182,8 +188,9 @@ async fn answer<A: Answers>(
     if body.size_hint().lower() > LONGEST_BODY as u64 {
         return Ok(empty(StatusCode::PAYLOAD_TOO_LARGE));
     }
-    let body = match timeout(MOST_TIME, Limited::new(body, LONGEST_BODY).collect()).await {
-        Ok(Ok(body)) => body.to_bytes(),
+    let read = read(Limited::new(body, LONGEST_BODY), A::KEEPS);
+    let body = match timeout(MOST_TIME, read).await {
+        Ok(Ok(body)) => body,
         Ok(Err(_)) => return Ok(empty(StatusCode::PAYLOAD_TOO_LARGE)),
         Err(_) => return Ok(empty(StatusCode::REQUEST_TIMEOUT)),
     };
@@ -194,6 +201,19 @@ async fn answer<A: Answers>(
             Err(_) => empty(StatusCode::INTERNAL_SERVER_ERROR),
         },
     })
+}
+
+/// Reads a body to its end, and keeps up to so many bytes of it.
+async fn read(mut body: Limited<Incoming>, keeps: usize) -> Result<Bytes, BodyError> {
+    let mut kept = Vec::new();
+    while let Some(frame) = body.frame().await {
+        if let Some(data) = frame?.data_ref()
+            && kept.len() + data.len() <= keeps
+        {
+            kept.extend_from_slice(data);
+        }
+    }
+    Ok(kept.into())
 }
 
 #[cfg(test)]

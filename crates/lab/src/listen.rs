@@ -83,6 +83,8 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Answers for Site {
+    const KEEPS: usize = 0;
+
     fn answer(self: Arc<Self>, head: &Parts, _: Bytes) -> Reply {
         if head.uri.path() == "/metrics" {
             let metrics = lock(&self.metrics).clone();

@@ -24,6 +24,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const OVERLOAD: f64 = 4.0;
 /// The largest share of the CPUs that others may use in a calibration: as in a trial.
 const MOST_OTHERS: f64 = 0.05;
+/// Under four times what the CPUs carry, less of them is in use only where something limits it.
+const LEAST_BUSY: f64 = 0.9;
 /// The largest mean block, in bytes: no calibration finds one that takes seconds to hash.
 const MOST_BLOCK: u64 = 1 << 32;
 /// Ratings that are kept: those of the last services that were run.
@@ -46,14 +48,25 @@ pub struct Rating {
     pub found_unix_s: u64,
     /// The share of the CPUs that other processes used or a hypervisor took; `None` if unknown.
     pub others: Option<Share>,
+    /// The share of the CPUs that was not idle; `None` if unknown.
+    #[serde(default)]
+    pub busy: Option<Share>,
     kernel: Option<String>,
     cpu_model: Option<String>,
 }
 
 impl Rating {
-    /// Whether others used so much of the CPUs that it is too low.
-    pub fn is_disturbed(&self) -> bool {
-        self.others.is_some_and(|others| others.get() > MOST_OTHERS)
+    /// Why it is too low, as the beginning of a sentence; `None` if it is not.
+    pub fn too_low(&self) -> Option<String> {
+        let others = self.others.filter(|others| others.get() > MOST_OTHERS);
+        let busy = self.busy.filter(|busy| busy.get() < LEAST_BUSY);
+        match (others, busy) {
+            (Some(others), _) => Some(format!("other processes used {others} of these CPUs")),
+            (None, Some(busy)) => Some(format!(
+                "something such as a CPU quota kept the service to {busy} of these CPUs"
+            )),
+            (None, None) => None,
+        }
     }
 
     /// Whether it was measured, and not assumed.
@@ -71,6 +84,7 @@ impl Rating {
             highest: rated,
             found_unix_s: 0,
             others: None,
+            busy: None,
             kernel: None,
             cpu_model: None,
         }
@@ -106,11 +120,13 @@ impl Rating {
         }
         let here = provenance(root, env!("CARGO_PKG_VERSION"));
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let spent = sensors.read()?;
         Ok(Rating {
             lowest: rounds.first().copied().unwrap_or(middle),
             highest: rounds.last().copied().unwrap_or(middle),
             found_unix_s: since.map_or(0, |since| since.as_secs()),
-            others: sensors.read()?.others,
+            others: spent.others,
+            busy: spent.busy,
             kernel: here.kernel,
             cpu_model: here.cpu_model,
             ..Rating::assumed(service.clone(), cpus, middle)

@@ -53,10 +53,20 @@ impl CheckedPlan for PhasedRate {
     }
 }
 
+/// Findings of each goal take some 30 ms.
+const MOST_GOALS: usize = 64;
+
 impl CheckedPlan for Plan {
     fn check(&self) -> Result<(), ImplausiblePlan> {
         self.run.check()?;
         count("the number of levels", self.levels.len() as u64, 0)?;
+        distinct("goals", &self.goals)?;
+        within(
+            "goals",
+            self.goals.len() <= MOST_GOALS,
+            || format!("a list of {}", self.goals.len()),
+            "at most 64 goals there",
+        )?;
         let calibration = &self.calibration;
         let is_imported = matches!(self.workload, Workload::Imported(_));
         if calibration.rated.is_none() && !is_imported {
@@ -98,6 +108,9 @@ impl CheckedPlan for YieldPlan {
     fn check(&self) -> Result<(), ImplausiblePlan> {
         self.load.check()?;
         time("sideload.timeout_ns", self.sideload.timeout)?;
+        distinct("sideload.arms", &self.sideload.arms)?;
+        distinct("sideload.missing_arms", &self.sideload.missing_arms)?;
+        distinct("sideload.headrooms_share", &self.sideload.headrooms)?;
         self.step.as_ref().map_or(Ok(()), StepPlan::check)
     }
 }

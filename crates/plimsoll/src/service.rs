@@ -18,7 +18,7 @@ use plimsoll_lab::{
 };
 use plimsoll_law::{SettleDecision, SettlePhase};
 use plimsoll_load::hash;
-use plimsoll_model::{CpuSet, HashService, Rate, Share};
+use plimsoll_model::{CpuSet, HashService, Rate};
 use plimsoll_record::state_file;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -97,10 +97,9 @@ pub(crate) fn rating(
     note("plimsoll: calibrating for 12 s; --recalibrate does it again");
     let service = calibrated(asked, cpus)?;
     let rating = Rating::measure(&service, cpus, root, &|| stop.is_raised())?;
-    if rating.is_disturbed() {
+    if let Some(why) = rating.too_low() {
         note(&format!(
-            "plimsoll: other processes used {} of these CPUs meanwhile, so the rating is too low and is not kept",
-            rating.others.unwrap_or(Share::ZERO)
+            "plimsoll: {why} meanwhile, so the rating is too low and is not kept"
         ));
     } else if let Some(file) = &file
         && let Err(why) = kept.keep(&rating, root, file)

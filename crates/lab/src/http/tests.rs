@@ -10,6 +10,8 @@ struct Echo {
 }
 
 impl Answers for Echo {
+    const KEEPS: usize = 0;
+
     fn answer(self: Arc<Self>, head: &Parts, _: Bytes) -> Reply {
         let path = head.uri.path().to_owned();
         let answer = move || text(StatusCode::OK, "text/plain", path);

@@ -137,7 +137,7 @@ impl Page {
     pub(crate) fn words(&self, scenario: &Scenario) -> Vec<String> {
         let mut words: Vec<String> = self.experiment.iter().map(|&word| word.into()).collect();
         for flag in self.takes {
-            words.extend(scenario.words(*flag));
+            words.push(scenario.word(*flag));
         }
         words
     }

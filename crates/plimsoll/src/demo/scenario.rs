@@ -60,14 +60,15 @@ impl Scenario {
         })
     }
 
-    pub(super) fn words(&self, flag: Flag) -> [String; 2] {
+    /// A flag with its value in one word: a value may begin with a dash.
+    pub(super) fn word(&self, flag: Flag) -> String {
         let (name, value) = match flag {
             Flag::Load => ("--load", format!("{}%", self.load_pct)),
             Flag::Headroom => ("--headroom", format!("{}%", self.headroom_pct)),
             Flag::Budget => ("--budget", self.budget.clone()),
             Flag::Job => ("--job", self.job.clone()),
         };
-        [name.to_owned(), value]
+        format!("{name}={value}")
     }
 }
 
@@ -82,7 +83,7 @@ mod tests {
         std::fs::write(&file, "{\"load_pct\": 80, \"job\": \"make -j2\"}").unwrap();
         let read = Scenario::read(&file).unwrap();
         assert_eq!((read.load_pct, read.headroom_pct), (80.0, 20.0));
-        assert_eq!(read.words(Flag::Job), ["--job", "make -j2"]);
+        assert_eq!(read.word(Flag::Job), "--job=make -j2");
         for wrong in ["", "7", "{\"load\": 1}", "{\"load_pct\": \"much\"}"] {
             std::fs::write(&file, wrong).unwrap();
             let refused = Scenario::read(&file).unwrap_err();

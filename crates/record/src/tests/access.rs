@@ -246,6 +246,29 @@ fn the_journal_keeps_its_name_while_a_run_writes_and_is_gone_afterwards() {
     assert_eq!(names.count(), 1);
 }
 
+/// Such files of another user would be taken for pages of the record, or for memory that is shared.
+#[test]
+fn nothing_is_taken_from_files_that_others_put_beside_a_record() {
+    let (test_dir, mut record) = TestDir::with_new_record();
+    let used = "SELECT sqlite_compileoption_used('OMIT_WAL')";
+    let used: bool = record.conn.query_row(used, [], |row| row.get(0)).unwrap();
+    assert!(used, "LIBSQLITE3_FLAGS in .cargo/config.toml");
+    record.append(&trial(0)).unwrap();
+    let wal = test_dir.path("run.plimsoll-wal");
+    let shm = test_dir.path("run.plimsoll-shm");
+    fs::write(&wal, [0x37; 8192]).unwrap();
+    fs::write(&shm, "short").unwrap();
+    record.append(&trial(1)).unwrap();
+    assert_eq!(fs::read(&wal).unwrap(), [0x37; 8192]);
+    fs::remove_file(&wal).unwrap();
+    fs::create_dir(&wal).unwrap();
+    record.append(&trial(2)).unwrap();
+    assert!(wal.is_dir());
+    assert_eq!(fs::read(&shm).unwrap(), b"short");
+    let reader = Record::open(&test_dir.path("run.plimsoll")).unwrap();
+    assert_eq!(read_all(&reader), [trial(0), trial(1), trial(2)]);
+}
+
 #[test]
 fn a_journal_of_another_user_is_refused() {
     let test_dir = TestDir::new();

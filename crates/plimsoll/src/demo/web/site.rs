@@ -76,6 +76,8 @@ impl Site {
 }
 
 impl Answers for Site {
+    const KEEPS: usize = 4096;
+
     fn answer(self: Arc<Self>, head: &Parts, body: Bytes) -> Reply {
         let place = head.uri.path().strip_prefix(&self.base);
         match (&head.method, place) {
