@@ -56,15 +56,15 @@ pub enum TableError {
     /// All rows at one load.
     #[error("all rows are at the same load, from which nothing follows; give at least two loads")]
     OneLoad,
-    /// More loads than the maximum number of levels.
-    #[error("it has rows at {0} different rates; give at most {MOST_RATES}")]
-    ManyRates(usize),
+    /// More rows than allowed.
+    #[error("it has {0} rows; give at most {MOST_ROWS}")]
+    ManyRows(usize),
     /// Shares instead of percent.
     #[error(
         "cpu_pct never exceeds 1, as if it were a share; give percent of all CPU time, 0 to 100"
     )]
     Shares,
-    /// More rows than allowed.
+    /// More bytes than allowed.
     #[error("it is larger than {} MB, which is not a table of levels; give one row per level", MOST_BYTES / 1_000_000)]
     Large,
 }
@@ -73,10 +73,11 @@ pub enum TableError {
 const EXAMPLE: &str =
     "the first line names the columns, rate_rps,cpu_pct,latency_us or copies,cpu_pct,seconds";
 
-/// Levels differ by at least 0.1 % of the highest rate.
-pub(super) const MOST_RATES: usize = 1000;
+/// A row takes up to 1 MB of memory. Levels differ by at least 0.1 % of the highest rate, so that at
+/// most 1000 fit.
+pub(super) const MOST_ROWS: usize = 500;
 
-/// A thousand rows take a hundredth of this.
+/// So many rows take a two-hundredth of this.
 pub(super) const MOST_BYTES: usize = 10_000_000;
 
 fn rows(n: usize) -> String {

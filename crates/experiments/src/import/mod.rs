@@ -15,7 +15,6 @@ mod tests;
 pub use error::TableError;
 pub use table::Table;
 
-use error::MOST_RATES;
 use plimsoll_model::{
     CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload, CpuPlan, CpuSet, CpuTime, CpuUse,
     GivenLatency, Goal, ImportedTable, LoadLevel, Phase, Plan, Provenance, Rate, RunPlan, Setting,
@@ -69,8 +68,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// There are more different rates than load levels, or the CPUs do not
-    /// make whole cores.
+    /// The CPUs do not make whole cores.
     pub fn run(&self, about: About) -> Result<Imported, TableError> {
         let mut provenance = Provenance {
             plimsoll_version: about.plimsoll_version,
@@ -207,9 +205,6 @@ fn levels(rows: &[Row]) -> Result<BTreeMap<u64, LoadLevel>, TableError> {
     let mut rates: Vec<f64> = rows.iter().map(|row| row.load).collect();
     rates.sort_by(f64::total_cmp);
     rates.dedup();
-    if rates.len() > MOST_RATES {
-        return Err(TableError::ManyRates(rates.len()));
-    }
     let highest = rates.last().copied().unwrap_or(1.0);
     let mut tenths: Vec<f64> = rates
         .iter()

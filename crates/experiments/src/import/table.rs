@@ -1,6 +1,6 @@
 //! Reads a table: bytes to rows. Refuses ambiguous input.
 
-use super::error::{MOST_BYTES, TableError};
+use super::error::{MOST_BYTES, MOST_ROWS, TableError};
 use csv::{ReaderBuilder, StringRecord, Trim};
 use plimsoll_model::{Share, TableRows};
 use std::time::Duration;
@@ -175,6 +175,9 @@ impl Columns {
 fn check(rows: &[Row]) -> Result<(), TableError> {
     if rows.len() < 2 {
         return Err(TableError::FewRows(rows.len()));
+    }
+    if rows.len() > MOST_ROWS {
+        return Err(TableError::ManyRows(rows.len()));
     }
     if rows.iter().all(|row| row.load == rows[0].load) {
         return Err(TableError::OneLoad);
