@@ -179,7 +179,10 @@ impl Settle {
             return SettleReason::MissedAtFloor;
         }
         let standard_error = self.evidence.standard_error(goal, rate);
-        if self.evidence.far_below() && rate < self.ceiling() {
+        let looks = seconds / goal.relaxation_s(rate.get());
+        let (offered, in_flight) = (sample.offered, sample.in_flight);
+        let is_refuted = self.saturation.is_refuted(offered, in_flight, looks);
+        if (self.evidence.far_below() || is_refuted) && rate < self.ceiling() {
             self.saturation = Saturation::default();
             self.restart(Stage::Rise);
             return self.rise(sample, seconds);

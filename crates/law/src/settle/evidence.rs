@@ -104,11 +104,20 @@ impl Evidence {
     }
 }
 
+/// Of the looks, where the server has twice the throughput that it had: 0.75 with one worker, 0.67
+/// with two (M/M/k).
+const OFTEN_IDLE: f64 = 0.6;
+
+/// No less is expected: a single idle look proves little.
+const LEAST_IDLE: f64 = 0.05;
+
 /// The throughput of recent periods in which requests always waited.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Saturation {
     ended: f64,
     seconds: f64,
+    /// Evidence that the workers idle more than they would at this throughput.
+    idle: f64,
 }
 
 /// Less weight than this says nothing any more: one period of 0.5 s after its half-life.
@@ -124,6 +133,30 @@ impl Saturation {
             self.ended += ended as f64;
             self.seconds += seconds;
         }
+    }
+
+    /// Whether the workers idle so often that the throughput is of another time: other load has
+    /// ended, or the machine is faster now. `looks` is the share of an independent look that this
+    /// one is.
+    ///
+    /// A sequential test of two shares of looks at which at most one request is in flight:
+    /// [`OFTEN_IDLE`], against the most that a queue of this throughput has whatever its service
+    /// times. In M/G/1 that share is `(1 - u) / E[exp(-rate * S)]`, at utilisation `u` and service time
+    /// `S`, and by Jensen's inequality at most `(1 - u) exp(u)`.
+    pub(super) fn is_refuted(&mut self, offered: Rate, in_flight: u64, looks: f64) -> bool {
+        let used = self.throughput().map_or(0.0, |most| offered.get() / most);
+        let expected = ((1.0 - used) * used.exp()).max(LEAST_IDLE);
+        // Too little is offered for a difference, or nothing is known.
+        if expected > OFTEN_IDLE / 2.0 {
+            return false;
+        }
+        let is_idle = in_flight <= 1;
+        let ratio = match is_idle {
+            true => OFTEN_IDLE / expected,
+            false => (1.0 - OFTEN_IDLE) / (1.0 - expected),
+        };
+        self.idle = (self.idle + ratio.ln() * looks.min(1.0)).max(0.0);
+        self.idle >= CLEAR
     }
 
     /// One standard error above the mean, that of exponential service times: an upper bound.

@@ -103,6 +103,27 @@ fn halved_capacity_and_new_goals_are_found_within_30_s() {
     }
 }
 
+/// Other load takes half of the machine while the law settles, and then ends: what was seen of
+/// saturation is of another time. Bounds set before any result was seen: within 30 s.
+#[test]
+fn a_machine_that_has_become_faster_is_found_within_30_s() {
+    for (text, workers) in [("p95<75ms", 1), ("p95<75ms", 2), ("p50<2ms", 1)] {
+        let spec = Spec { workers, ..ONE };
+        let truth = capacity(goal(text), spec, 200_000);
+        let ratio = |seed: u64| {
+            let mut rig = Rig::new(goal(text), spec, 1.0, seed);
+            rig.queue.slower = 2.0;
+            rig.run(20.0);
+            rig.queue.slower = 1.0;
+            rig.run(60.0);
+            rig.mean_rate(50.0, 80.0) / truth
+        };
+        let ratios: Vec<f64> = (0..20).map(ratio).collect();
+        let within = ratios.iter().filter(|r| (0.9..=1.03).contains(*r)).count();
+        assert!(within >= 19, "{text} {workers}: {ratios:?}");
+    }
+}
+
 #[test]
 fn impossible_goal_ends_at_the_floor_with_a_reason() {
     let spec = Spec {
