@@ -7,7 +7,7 @@ use plimsoll_model::Bytes;
 /// The memory that programs of this process' cgroup can still take without swapping, at most:
 /// MemAvailable of /proc/meminfo (proc(5)), or the limit of the cgroup if that is lower. What the
 /// cgroup uses already is not subtracted: most of it may be page cache. `None` if the kernel
-/// tells neither.
+/// has neither.
 pub fn available_memory(root: &Root) -> Option<Bytes> {
     let text = root.text("/proc/meminfo").unwrap_or_default();
     let free = kib_of(&text, "MemAvailable:");
@@ -17,7 +17,7 @@ pub fn available_memory(root: &Root) -> Option<Bytes> {
 
 /// The memory that this process may still take, at most: MemAvailable of /proc/meminfo, or what the
 /// limit of a cgroup of its own leaves, which page cache that can be dropped does not count against.
-/// `None` if the kernel tells neither.
+/// `None` if the kernel has neither.
 pub fn memory_left(root: &Root) -> Option<Bytes> {
     let text = root.text("/proc/meminfo").unwrap_or_default();
     let free = kib_of(&text, "MemAvailable:");
@@ -33,7 +33,7 @@ pub struct AllMemory {
     pub swap_free: Bytes,
 }
 
-/// MemTotal, SwapTotal and SwapFree of /proc/meminfo; 0 where the kernel does not tell.
+/// MemTotal, SwapTotal and SwapFree of /proc/meminfo; 0 where the kernel does not have them.
 pub fn all_memory(root: &Root) -> AllMemory {
     let text = root.text("/proc/meminfo").unwrap_or_default();
     let of = |name| kib_of(&text, name).unwrap_or_default();

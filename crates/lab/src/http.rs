@@ -203,14 +203,16 @@ async fn answer<A: Answers>(
     })
 }
 
-/// Reads a body to its end, and keeps up to so many bytes of it.
+/// Reads a body to its end; it is empty if it has more than so many bytes.
 async fn read(mut body: Limited<Incoming>, keeps: usize) -> Result<Bytes, BodyError> {
-    let mut kept = Vec::new();
+    let (mut kept, mut length) = (Vec::new(), 0);
     while let Some(frame) = body.frame().await {
-        if let Some(data) = frame?.data_ref()
-            && kept.len() + data.len() <= keeps
-        {
-            kept.extend_from_slice(data);
+        if let Some(data) = frame?.data_ref() {
+            length += data.len();
+            match length <= keeps {
+                true => kept.extend_from_slice(data),
+                false => kept = Vec::new(),
+            }
         }
     }
     Ok(kept.into())

@@ -176,53 +176,36 @@ fn live(args: &DemoArgs, page: Page, scenario: &Scenario, output: &Output) -> Re
     };
     let state = State::new(about, page.letter, scenario);
     let service = Service::start(&root, rating, state.target(), Arrivals::Poisson, any_seed())?;
-    let start = Start {
+    let front: Box<dyn FrontEnd> = match args.web {
+        true => {
+            let web = Web::start(args.port, &cpus).map_err(|e| cannot_listen(args.port, &e))?;
+            output.print(&format!("The lab is at {}\nCtrl-C ends it.\n", web.url()))?;
+            Box::new(web)
+        }
+        false => {
+            let look = Look {
+                colour: output.stderr_colour,
+                charset: output.charset,
+            };
+            Box::new(Terminal::open(look).map_err(|_| no_terminal())?)
+        }
+    };
+    let lab = Lab {
+        front,
         children: Children::new(&root, cpus.len()),
         sensors: WaitSensors::new(&root),
         state,
         service,
         stop,
+        clock: Clock::start(),
     };
-    if args.web {
-        let web = Web::start(args.port, &cpus).map_err(|e| cannot_listen(args.port, &e))?;
-        output.print(&format!("The lab is at {}\nCtrl-C ends it.\n", web.url()))?;
-        return start.lab(web).run();
-    }
-    let look = Look {
-        colour: output.stderr_colour,
-        charset: output.charset,
-    };
-    let terminal = Terminal::open(look).map_err(|_| no_terminal())?;
-    start.lab(terminal).run()
+    lab.run()
 }
 
 fn cannot_listen(port: u16, error: &std::io::Error) -> Failure {
     Failure::Mistake(format!(
         "the lab cannot listen on port {port} of 127.0.0.1: {error}; give another --port"
     ))
-}
-
-/// A lab without a front end.
-struct Start {
-    state: State,
-    children: Children,
-    service: Service,
-    sensors: WaitSensors,
-    stop: Stop,
-}
-
-impl Start {
-    fn lab<F: FrontEnd>(self, front: F) -> Lab<F> {
-        Lab {
-            front,
-            state: self.state,
-            children: self.children,
-            service: self.service,
-            sensors: self.sensors,
-            stop: self.stop,
-            clock: Clock::start(),
-        }
-    }
 }
 
 fn no_terminal() -> Failure {

@@ -169,22 +169,15 @@ fn with_least_weight(
 }
 
 fn memory_limits(arm: Arm, most: Bytes) -> (Mechanism, MemoryLimits) {
-    let most = Some(most);
-    match arm {
-        Arm::MemoryHigh => {
-            let limits = MemoryLimits {
-                high: most,
-                ..MemoryLimits::default()
-            };
-            (Mechanism::MemoryHigh, limits)
-        }
-        _ => {
-            let limits = MemoryLimits {
-                max: most,
-                ..MemoryLimits::default()
-            };
-            (Mechanism::MemoryMax, limits)
-        }
+    let is_high = arm == Arm::MemoryHigh;
+    let limits = MemoryLimits {
+        high: is_high.then_some(most),
+        max: (!is_high).then_some(most),
+        ..MemoryLimits::default()
+    };
+    match is_high {
+        true => (Mechanism::MemoryHigh, limits),
+        false => (Mechanism::MemoryMax, limits),
     }
 }
 

@@ -25,18 +25,18 @@ impl Answers for Echo {
     }
 }
 
-/// What the server says to these bytes, until it closes or has said `until`.
-fn said(stream: &mut net::TcpStream, bytes: &[u8], until: &str) -> String {
+/// The server's answer to these bytes, until it closes or the answer has `until` in it.
+fn answer_to(stream: &mut net::TcpStream, bytes: &[u8], until: &str) -> String {
     stream.write_all(bytes).unwrap();
-    let mut said = Vec::new();
+    let mut answer = Vec::new();
     let mut buffer = [0; 4096];
     loop {
-        let text = String::from_utf8_lossy(&said).into_owned();
+        let text = String::from_utf8_lossy(&answer).into_owned();
         if text.contains(until) {
             return text;
         }
         match stream.read(&mut buffer) {
-            Ok(n) if n > 0 => said.extend_from_slice(&buffer[..n]),
+            Ok(n) if n > 0 => answer.extend_from_slice(&buffer[..n]),
             _ => return text,
         }
     }
@@ -56,13 +56,13 @@ fn echo(cpus: &str) -> (Server, impl Fn()) {
 fn connection_is_kept_until_one_side_closes_it() {
     let (server, _) = echo("0");
     let mut stream = net::TcpStream::connect(server.addr()).unwrap();
-    let text = said(&mut stream, b"GET /1 HTTP/1.1\r\n\r\nHEAD /2 HTTP/1.1\r\n\r\nPOST /3 HTTP/1.1\r\nContent-Length: 5\r\n\r\nhelloGET /4 HTTP/1.1\r\nConnection: close\r\n\r\n", "/4");
+    let text = answer_to(&mut stream, b"GET /1 HTTP/1.1\r\n\r\nHEAD /2 HTTP/1.1\r\n\r\nPOST /3 HTTP/1.1\r\nContent-Length: 5\r\n\r\nhelloGET /4 HTTP/1.1\r\nConnection: close\r\n\r\n", "/4");
     assert_eq!(text.matches("HTTP/1.1 200").count(), 4, "{text}");
     assert!(
         text.contains("/1") && !text.contains("/2") && text.contains("/3"),
         "{text}"
     );
-    assert_eq!(said(&mut stream, b"", "more"), "");
+    assert_eq!(answer_to(&mut stream, b"", "more"), "");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_is_no_request_is_refused() {
         (long.as_bytes(), "431"),
     ] {
         let mut stream = net::TcpStream::connect(server.addr()).unwrap();
-        let text = said(&mut stream, bytes, "\r\n\r\n");
+        let text = answer_to(&mut stream, bytes, "\r\n\r\n");
         assert!(
             text.starts_with(&format!("HTTP/1.1 {status}")),
             "{status}: {text}"
@@ -94,13 +94,13 @@ fn work_waits_for_a_cpu_in_the_order_of_asking_and_other_requests_do_not() {
     let connect = || net::TcpStream::connect(server.addr()).unwrap();
     let (mut first, mut second, mut other) = (connect(), connect(), connect());
     first.write_all(b"GET /work1 HTTP/1.1\r\n\r\n").unwrap();
-    let is_answered = said(&mut other, b"GET /ready HTTP/1.1\r\n\r\n", "/ready");
+    let is_answered = answer_to(&mut other, b"GET /ready HTTP/1.1\r\n\r\n", "/ready");
     assert!(is_answered.contains("/ready"), "{is_answered}");
     second.write_all(b"GET /work2 HTTP/1.1\r\n\r\n").unwrap();
     go();
-    let text = said(&mut first, b"", "/work1");
+    let text = answer_to(&mut first, b"", "/work1");
     assert!(text.contains("/work1"), "{text}");
     go();
-    let text = said(&mut second, b"", "/work2");
+    let text = answer_to(&mut second, b"", "/work2");
     assert!(text.contains("/work2"), "{text}");
 }

@@ -63,6 +63,17 @@ impl Heap {
         })
     }
 
+    /// Reads a word of each page, so that no page is in swap afterwards, and returns how many there
+    /// are.
+    pub(super) fn page_in(&self) -> u64 {
+        let pages = self.chunks.iter().flatten();
+        let words = pages.map(|page| page.0.first().map(|word| word.load(Ordering::Relaxed)));
+        words.fold(0, |count, word| {
+            std::hint::black_box(word);
+            count + 1
+        })
+    }
+
     /// Reads a word of each cache line of a page, and writes it if asked.
     ///
     /// The whole page, because a request reads objects, not words: one miss of the TLB and of the page
@@ -125,6 +136,7 @@ mod tests {
         let heap = Heap::filled(Bytes(pages * PAGE), 3).unwrap();
         let all: Vec<&Page> = heap.chunks.iter().flatten().collect();
         assert_eq!(all.len() as u64, pages);
+        assert_eq!(heap.page_in(), pages);
         assert!(
             all.iter()
                 .all(|p| std::ptr::from_ref(*p).addr() % 4096 == 0)

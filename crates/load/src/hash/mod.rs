@@ -57,8 +57,8 @@ pub struct HashLoad {
 }
 
 impl HashLoad {
-    /// Prepares the service on `cpus`: fills its memory and makes its files, which takes as long as the disk writes them. These are removed
-    /// with the last service that uses them.
+    /// Prepares the service on `cpus`: fills its memory and makes its files, which takes as long as the disk writes them. Memory and
+    /// files are freed with the last service that uses them.
     ///
     /// # Errors
     /// [`LoadError::Mistake`] if `service` describes invalid blocks, memory or files, or names no
@@ -141,6 +141,7 @@ impl HashLoad {
         S: Starts + Clone + Send + 'static,
         S::Start: Send,
     {
+        self.stores.page_in();
         let request = self.requests(offer.seed)?;
         let session = Arc::new(Session::new(offer.shape.clone()));
         let tallies: Vec<Tally> = (0..self.cpus.len())

@@ -56,6 +56,14 @@ impl Stores {
         Ok(stores)
     }
 
+    /// Brings the heap back from swap: what ran before may have taken its place, and would be measured
+    /// in place of what runs now.
+    pub(super) fn page_in(&self) {
+        if let Some((heap, _)) = &self.memory {
+            heap.page_in();
+        }
+    }
+
     /// # Errors
     /// The first error of the files that a request met.
     pub(super) fn check(&self) -> Result<(), LoadError> {

@@ -18,8 +18,8 @@ const FRAME: Duration = Duration::from_millis(250);
 const STUCK: Duration = Duration::from_secs(3);
 
 /// A running lab. Its front end comes first: a terminal is given back before children are waited for.
-pub(super) struct Lab<F> {
-    pub(super) front: F,
+pub(super) struct Lab {
+    pub(super) front: Box<dyn FrontEnd>,
     pub(super) state: State,
     pub(super) children: Children,
     pub(super) service: Service,
@@ -84,7 +84,7 @@ fn leave_if_stuck(stop: &Stop, is_over: &Arc<AtomicBool>) {
         .spawn(watch);
 }
 
-impl<F: FrontEnd> Lab<F> {
+impl Lab {
     /// Runs until the user or a signal ends it, then ends what it has started.
     pub(super) fn run(mut self) -> Result<(), Failure> {
         let is_over = Arc::new(AtomicBool::new(false));

@@ -41,17 +41,17 @@ impl Lab {
         rest.split_at(rest.find('/').unwrap())
     }
 
-    /// What the server says to such a request.
-    fn said(&self, method: &str, path: &str, body: &str) -> String {
+    /// The answer to such a request.
+    fn answer_to(&self, method: &str, path: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(self.place().0).unwrap();
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         stream.write_all((head + body).as_bytes()).unwrap();
-        let mut said = String::new();
-        stream.read_to_string(&mut said).unwrap();
-        said
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 }
 
@@ -161,10 +161,10 @@ fn strangers_and_garbage_are_refused_and_clients_that_never_read_are_dropped() {
         ("POST", &format!("{path}do"), "{\"page\":99}", "200"),
         ("POST", &format!("{path}do"), "{\"load\":1e300}", "200"),
     ] {
-        let said = lab.said(method, path, body);
+        let answer = lab.answer_to(method, path, body);
         assert!(
-            said.starts_with(&format!("HTTP/1.1 {status}")),
-            "{method} {path} {body}: {said}"
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{method} {path} {body}: {answer}"
         );
     }
     let silent: Vec<TcpStream> = (0..20)
@@ -183,13 +183,13 @@ fn strangers_and_garbage_are_refused_and_clients_that_never_read_are_dropped() {
         .unwrap();
     let ask = format!("GET {path}events HTTP/1.1\r\nHost: x\r\n\r\n");
     reads.write_all(ask.as_bytes()).unwrap();
-    let mut said = Vec::new();
+    let mut received = Vec::new();
     let mut buffer = [0; 4096];
     // The load went to the most that there is.
-    while !String::from_utf8_lossy(&said).contains("of 120/s") {
+    while !String::from_utf8_lossy(&received).contains("of 120/s") {
         let n = reads.read(&mut buffer).unwrap();
-        assert!(n > 0, "{}", String::from_utf8_lossy(&said));
-        said.extend_from_slice(&buffer[..n]);
+        assert!(n > 0, "{}", String::from_utf8_lossy(&received));
+        received.extend_from_slice(&buffer[..n]);
     }
     drop(silent);
     send(&lab.child, &[Signal::INT]);
