@@ -46,6 +46,10 @@ pub enum RecordError {
         why: &'static str,
     },
     #[error(
+        "{path} has so many trials that reading them takes {needs_mib} MiB, more than half of this machine's memory; read it on a larger one"
+    )]
+    TooManyTrials { path: PrintablePath, needs_mib: u64 },
+    #[error(
         "{path} was written by a newer Plimsoll (schema {schema}, this one reads up to {reads_up_to}); update Plimsoll"
     )]
     Newer {

@@ -1,7 +1,7 @@
 use crate::lock::WriterLock;
 use crate::open::{connect, new_file, open_trusted, read_into_memory};
 use crate::run::{NewRun, Run};
-use crate::{RecordError, legacy, read, schema, trust, write};
+use crate::{RecordError, legacy, read, schema, trust, untrusted, write};
 use plimsoll_model::{Provenance, Requirement, RunEnd, Trial, TrialSetting};
 use rusqlite::Connection;
 use serde::Serialize;
@@ -72,6 +72,7 @@ impl Record {
     ) -> Result<Record, RecordError> {
         let run = read::run(&conn, path)?;
         let trials = read::count(&conn, path)?;
+        untrusted::check_room(&conn, path, untrusted::memory())?;
         Ok(Record {
             conn,
             writer,

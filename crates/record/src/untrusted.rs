@@ -5,6 +5,7 @@ use crate::RecordError;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Result};
+use rustix::system::sysinfo;
 use std::path::Path;
 
 /// Bytes of a value. The longest are request bodies in a plan, as JSON, and histograms.
@@ -16,6 +17,9 @@ const UNIT: i32 = 1000;
 const LEAST_UNITS: u64 = 100_000;
 /// A check and ten readings of the smallest rows take 20 operations a byte.
 const OPERATIONS_PER_BYTE: u64 = 32;
+
+/// Bytes of a histogram in memory; a reader keeps those of all trials.
+const HISTOGRAM: u64 = 256 << 10;
 
 /// Settings of every connection, for a file of this size.
 pub(crate) fn configure(conn: &mut Connection, bytes: u64) -> Result<()> {
@@ -68,4 +72,30 @@ pub(crate) fn check(conn: &Connection, path: &Path) -> std::result::Result<(), R
         }
     }
     Ok(())
+}
+
+/// Refuses a file whose histograms would need more than half of `memory`, in bytes: in the file they
+/// may take a hundred bytes each, and once read they have a fixed size.
+pub(crate) fn check_room(
+    conn: &Connection,
+    path: &Path,
+    memory: u64,
+) -> std::result::Result<(), RecordError> {
+    let histograms: u32 = conn
+        .query_row("SELECT count(*) FROM histogram", [], |row| row.get(0))
+        .map_err(|e| RecordError::from_sqlite(path, e, 0))?;
+    let needed = u64::from(histograms) * HISTOGRAM;
+    match needed <= memory / 2 {
+        true => Ok(()),
+        false => Err(RecordError::TooManyTrials {
+            path: path.into(),
+            needs_mib: needed >> 20,
+        }),
+    }
+}
+
+/// Bytes of memory that this machine has.
+pub(crate) fn memory() -> u64 {
+    let about = sysinfo();
+    about.totalram.saturating_mul(u64::from(about.mem_unit))
 }
