@@ -28,6 +28,12 @@ seen from outside and from inside; under KVM where guests boot with it, otherwis
   --out DIR             where records and the picture go (target/guest/burst)
   -- FLAGS...           more flags of plimsoll burst
 
+cargo xtask guest memory [-- FLAGS...]
+
+Runs plimsoll yield in a virtual machine of 1,200 MiB with swap: a service with 512 MiB beside a
+job that takes all memory, without care, with the least CPU weight, and with memory.high.
+  -- FLAGS...           more flags of plimsoll yield, such as --passes 5
+
 cargo xtask dist [--target TRIPLE] [--check]
 
 Makes a tarball and a Debian package of a static program, in target/dist.
@@ -56,6 +62,8 @@ pub(crate) enum Task {
     Help,
     Guest(GuestArgs),
     GuestBurst(BurstArgs),
+    /// Flags of `plimsoll yield`.
+    GuestMemory(Vec<String>),
     Dist(DistArgs),
     Reliability,
     Fuzz(FuzzArgs),
@@ -109,6 +117,9 @@ fn guest(typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
     if typed.next_if(|word| word == "burst").is_some() {
         return Ok(burst::parse(typed)?.map_or(Task::Help, Task::GuestBurst));
     }
+    if typed.next_if(|word| word == "memory").is_some() {
+        return memory(typed);
+    }
     let mut args = GuestArgs {
         target: Target::X86,
         packages: Vec::new(),
@@ -132,6 +143,17 @@ fn guest(typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
         }
     }
     Ok(Task::Guest(args))
+}
+
+fn memory(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
+    match typed.next().as_deref() {
+        None => Ok(Task::GuestMemory(Vec::new())),
+        Some("--") => Ok(Task::GuestMemory(typed.collect())),
+        Some("-h" | "--help") => Ok(Task::Help),
+        Some(word) => Err(XtaskError::Usage(format!(
+            "unknown argument '{word}'; give flags of plimsoll yield after --"
+        ))),
+    }
 }
 
 fn dist(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
@@ -218,6 +240,17 @@ mod tests {
     }
 
     #[test]
+    fn flags_of_a_measurement_in_a_guest_follow_two_dashes() {
+        let flags = ["--passes", "3"].map(str::to_owned).to_vec();
+        let asked = parsed("guest memory -- --passes 3").unwrap();
+        assert_eq!(asked, Task::GuestMemory(flags));
+        assert_eq!(
+            parsed("guest memory").unwrap(),
+            Task::GuestMemory(Vec::new())
+        );
+    }
+
+    #[test]
     fn a_program_is_made_for_the_target_that_was_asked_for() {
         let dist = |target, check| Task::Dist(DistArgs { target, check });
         assert_eq!(parsed("dist").unwrap(), dist(Target::X86, false));
@@ -258,6 +291,7 @@ mod tests {
             ("gust", "gust"),
             ("guest cgroup", "after --"),
             ("guest --package", "needs a value"),
+            ("guest memory --passes", "after --"),
             ("guest --time-limit 0", "from 1"),
             ("guest --time-limit soon", "soon"),
             ("dist --target arm", "aarch64-unknown-linux-musl"),

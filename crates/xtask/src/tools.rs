@@ -56,6 +56,14 @@ impl Tool {
     }
 }
 
+/// The path of a tool that must be there.
+pub(crate) fn place(tool: Tool) -> Result<PathBuf, XtaskError> {
+    require(&[tool])?;
+    tool.path().ok_or_else(|| {
+        XtaskError::Unexpected("a tool that was there a moment ago is gone".to_owned())
+    })
+}
+
 /// Fails with all tools that are not there.
 pub(crate) fn require(tools: &[Tool]) -> Result<(), XtaskError> {
     let missing: Vec<&Tool> = tools.iter().filter(|tool| tool.path().is_none()).collect();

@@ -106,9 +106,16 @@ impl Console {
 
     /// The exit status of the tests; an error if they did not complete, or none ran.
     pub(crate) fn verdict(&self, end: End) -> Result<u8, XtaskError> {
+        match self.status(end)? {
+            0 if self.passed_or_failed == 0 => Err(XtaskError::NothingRan),
+            status => Ok(status),
+        }
+    }
+
+    /// The exit status of what ran; an error if it did not complete.
+    pub(crate) fn status(&self, end: End) -> Result<u8, XtaskError> {
         let last = self.last.clone();
         match (self.phase, end) {
-            (Phase::Over(0), _) if self.passed_or_failed == 0 => Err(XtaskError::NothingRan),
             (Phase::Over(status), _) => Ok(status),
             (_, End::Closed) => Err(match self.panic.clone() {
                 Some(panic) => XtaskError::Panic { panic, last },

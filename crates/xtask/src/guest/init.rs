@@ -10,10 +10,9 @@ pub(crate) const FOLDERS: [&str; 6] = ["/bin", "/dev", "/proc", "/run", "/sys", 
 /// How much longer than its time limit an unattended guest lives.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// The script that runs the tests among `built`. It reports on the console when
-/// they begin, and at the end the status of the last failed test program, or 0.
+/// The script that runs the tests among `built`; its status is that of the last failed test
+/// program, or 0.
 pub(crate) fn script(built: &[Built], filter: &[String], time_limit: Duration) -> String {
-    let lifetime = (time_limit + GRACE).as_secs();
     let filter = filter.iter().map(|word| format!(" {}", quoted(word)));
     let filter: String = filter.collect();
     let run = |test: &Built| {
@@ -28,6 +27,13 @@ pub(crate) fn script(built: &[Built], filter: &[String], time_limit: Duration) -
     };
     let tests = built.iter().filter(|built| built.is_test);
     let runs: String = tests.map(run).collect();
+    of(&runs, time_limit)
+}
+
+/// The script that runs `commands`. It reports on the console when they begin, and at the end
+/// `$status`, which they may set.
+pub(crate) fn of(commands: &str, time_limit: Duration) -> String {
+    let lifetime = (time_limit + GRACE).as_secs();
     // /run and /tmp are already in memory; a mount would hide a checkout below
     // them. A command that fails before the tests ends the script, which causes
     // a kernel panic after the command's own message. The guest does not power
@@ -53,14 +59,14 @@ pub(crate) fn script(built: &[Built], filter: &[String], time_limit: Duration) -
          dmesg -n 4\n\
          status=0\n\
          echo '{MARK} begin'\n\
-         {runs}\
+         {commands}\
          echo; echo \"{MARK} exit $status\"\n\
          wait\n"
     )
 }
 
 /// Quotes a word for the shell.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

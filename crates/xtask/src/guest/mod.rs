@@ -8,6 +8,7 @@ mod debian;
 mod idle_states;
 mod init;
 mod libraries;
+pub(crate) mod memory;
 mod qemu;
 mod suites;
 

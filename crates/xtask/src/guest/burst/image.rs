@@ -4,7 +4,7 @@ use crate::cargo;
 use crate::error::XtaskError;
 use crate::guest::cpio::Archive;
 use crate::guest::{add_program, debian, init};
-use crate::tools::{BUSYBOX, NGINX, STRIP, Tool, output};
+use crate::tools::{BUSYBOX, NGINX, STRIP, output, place};
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -97,13 +97,6 @@ pub(super) fn debian(
         archive.file(Path::new(path), text.as_bytes().to_vec())?;
     }
     std::fs::write(image, archive.bytes()?).map_err(XtaskError::on(image))
-}
-
-fn place(tool: Tool) -> Result<PathBuf, XtaskError> {
-    crate::tools::require(&[tool])?;
-    tool.path().ok_or_else(|| {
-        XtaskError::Unexpected("a tool that was there a moment ago is gone".to_owned())
-    })
 }
 
 /// The view's server says on the console that the guest serves; nginx does by then.

@@ -30,7 +30,7 @@ pub(super) struct Found {
 }
 
 /// The program, built as users build it.
-pub(super) fn build(workspace: &Workspace) -> Result<PathBuf, XtaskError> {
+pub(in crate::guest) fn build(workspace: &Workspace) -> Result<PathBuf, XtaskError> {
     let mut build = cargo::command();
     build.args([
         "build",

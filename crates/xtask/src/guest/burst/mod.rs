@@ -12,6 +12,7 @@ mod table;
 mod view;
 
 pub(crate) use args::{BurstArgs, parse};
+pub(super) use measure::build as plimsoll;
 
 use crate::dist::Target;
 use crate::error::XtaskError;
