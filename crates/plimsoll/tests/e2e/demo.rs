@@ -99,3 +99,46 @@ fn job_ends_with_a_lab_that_is_terminated_or_killed() {
         }
     }
 }
+
+/// What a page asks, as its screen begins, and the keys of its jobs.
+const PAGES: [(&str, &str); 7] = [
+    ("Is CPU use work?", ""),
+    ("What does a batch job beside", "J"),
+    ("What does the same job cost", "j"),
+    ("How much headroom is enough?", "j"),
+    ("How much work does a job", "j"),
+    ("Who pays when memory runs", ""),
+    ("What does your own scenario", "j"),
+];
+
+#[test]
+fn each_page_is_played_with_keys_at_three_sizes() {
+    for (columns, rows) in [(80, 24), (120, 40), (200, 60)] {
+        let folder = Folder::new();
+        let mut pty = Pty::of_size(columns, rows);
+        let mut child = lab(&folder, &pty);
+        for (at, (question, jobs)) in PAGES.iter().enumerate() {
+            pty.press(&(at + 1).to_string());
+            pty.wait_for(question);
+            for key in jobs.chars() {
+                pty.press(&key.to_string());
+                pty.wait_for("MiB/s");
+                wait("the job runs", || job_processes(child.0.id()) > 0);
+                pty.press(&key.to_string());
+                wait("the job has ended", || job_processes(child.0.id()) == 0);
+            }
+            pty.press("m");
+            pty.wait_for("Measuring");
+            pty.press("\u{1b}");
+            let is_measured =
+                |screen: &str| screen.contains("asuring") || screen.contains("the measurement");
+            pty.wait_until("stopped", |screen| !is_measured(screen));
+            let shown = pty.shown();
+            let last = shown.lines().last().unwrap();
+            assert!(last.contains("quit"), "keys at the bottom: {shown}");
+        }
+        pty.press("q");
+        assert_eq!(child.0.wait().unwrap().code(), Some(0));
+        pty.is_given_back();
+    }
+}

@@ -17,6 +17,7 @@ const ROWS: usize = 24;
 #[derive(Debug)]
 struct Screen {
     written: Vec<u8>,
+    columns: usize,
     cells: Vec<char>,
     at: usize,
     /// What came of an escape sequence or a letter that has not ended.
@@ -33,6 +34,10 @@ pub(crate) struct Pty {
 
 impl Pty {
     pub(crate) fn open() -> Pty {
+        Pty::of_size(COLUMNS, ROWS)
+    }
+
+    pub(crate) fn of_size(columns: usize, rows: usize) -> Pty {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -44,8 +49,8 @@ impl Pty {
             .open(name)
             .unwrap();
         let size = Winsize {
-            ws_row: ROWS as u16,
-            ws_col: COLUMNS as u16,
+            ws_row: rows as u16,
+            ws_col: columns as u16,
             ws_xpixel: 0,
             ws_ypixel: 0,
         };
@@ -54,7 +59,8 @@ impl Pty {
         let master = File::from(master);
         let screen = Arc::new(Mutex::new(Screen {
             written: vec![],
-            cells: vec![' '; COLUMNS * ROWS],
+            columns,
+            cells: vec![' '; columns * rows],
             at: 0,
             begun: vec![],
         }));
@@ -101,7 +107,7 @@ impl Pty {
     /// The screen, line by line.
     pub(crate) fn shown(&self) -> String {
         let screen = self.screen.lock().unwrap();
-        let lines = screen.cells.chunks(COLUMNS);
+        let lines = screen.cells.chunks(screen.columns);
         let lines: Vec<String> = lines.map(|line| line.iter().collect()).collect();
         lines.join("\n")
     }
@@ -164,7 +170,7 @@ impl Screen {
             b'H' => {
                 let numbers = parameters.split(';').map(|n| n.parse().unwrap_or(1));
                 let numbers: Vec<usize> = numbers.collect();
-                self.at = (numbers[0] - 1) * COLUMNS + numbers[1] - 1;
+                self.at = (numbers[0] - 1) * self.columns + numbers[1] - 1;
             }
             b'J' => self.cells.fill(' '),
             _ => {}
