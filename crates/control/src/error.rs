@@ -113,6 +113,9 @@ pub enum ControlError {
          /tmp", .folder.display()
     )]
     Unstable { folder: PathBuf, source: io::Error },
+    /// Its content is another folder's.
+    #[error("{} is kept, because something is mounted at {}: unmount it, and the next start removes it", .folder.display(), .point.display())]
+    Mounted { folder: PathBuf, point: PathBuf },
     /// Nothing tells which processes have ended.
     #[error(
         "{} shows no processes of this PID namespace, so nothing tells which runs have ended, and \

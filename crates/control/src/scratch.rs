@@ -18,7 +18,7 @@ use crate::poll::until;
 use crate::random::random;
 use crate::stable::existing;
 use crate::tasks::{self, Mark, ProcessKey};
-use plimsoll_host::{ProcessStat, Root};
+use plimsoll_host::{ProcessStat, Root, mounted_within};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Signal, geteuid};
 use std::collections::BTreeSet;
@@ -115,6 +115,7 @@ impl Scratch {
             leader,
             at_end: AtEnd::Kill,
             mark: Some(mark),
+            unmarked: Vec::new(),
         };
         let entry = journal.enter(&change)?;
         Ok(Working { journal, entry })
@@ -128,6 +129,14 @@ impl Scratch {
     pub fn let_through(&self) -> io::Result<()> {
         let mode = fs::Permissions::from_mode(0o711);
         self.made.folder.set_permissions(mode)
+    }
+
+    /// Removes what is in it at `name`.
+    ///
+    /// # Errors
+    /// [`ControlError::Mounted`], with nothing removed, or it cannot be removed.
+    pub fn remove(&self, name: &Path) -> Result<(), ControlError> {
+        remove(self.made.journal.root(), &self.held().join(name))
     }
 
     /// For display; see [`Scratch::held`].
@@ -146,7 +155,11 @@ impl Drop for Made {
     fn drop(&mut self) {
         // Fails if a file in it is kept.
         let _ = fs::remove_dir(&self.path);
-        let _ = self.journal.mark_undone(self.entry);
+        // A repair reports what is mounted in it.
+        let mounted = mounted_within(self.journal.root(), &self.path);
+        if !matches!(mounted, Ok(Some(_))) {
+            let _ = self.journal.mark_undone(self.entry);
+        }
     }
 }
 
@@ -192,8 +205,15 @@ pub(crate) fn kill_inside(root: &Root, folder: &Path) -> Result<usize, ControlEr
     Ok(killed.len())
 }
 
-/// Removes a folder and its content. Does not follow links.
-pub(crate) fn remove(folder: &Path) -> Result<(), ControlError> {
+/// Removes a folder and its content. Does not follow links, and removes nothing if something is
+/// mounted in it.
+pub(crate) fn remove(root: &Root, folder: &Path) -> Result<(), ControlError> {
+    // The mount table has no links, and the path may lead through a descriptor.
+    let resolved = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    if let Some(point) = mounted_within(root, &resolved)? {
+        let folder = resolved;
+        return Err(ControlError::Mounted { folder, point });
+    }
     match fs::remove_dir_all(folder) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
             Err(ControlError::file(folder, "removed", e))

@@ -74,6 +74,7 @@ pub(crate) fn show_own(root: &Root) {
     let folder = root.path("/proc").join(&own);
     fs::create_dir_all(&folder).unwrap();
     fs::copy("/proc/self/stat", folder.join("stat")).unwrap();
+    fs::write(folder.join("mountinfo"), "").unwrap();
     std::os::unix::fs::symlink(own, root.path("/proc/self")).unwrap();
 }
 
@@ -171,7 +172,7 @@ impl Mark {
     }
 
     /// Whether a process has the token. `false` also if its environment cannot be read.
-    fn is_on(self, root: &Root, pid: Pid) -> bool {
+    pub(crate) fn is_on(self, root: &Root, pid: Pid) -> bool {
         let wanted = format!("{}={self}", Mark::VARIABLE);
         let environment = fs::read(root.path(format!("/proc/{pid}/environ"))).unwrap_or_default();
         let mut variables = environment.split(|byte| *byte == 0);
@@ -188,23 +189,30 @@ impl fmt::Display for Mark {
 /// A command and its processes, without a cgroup: the process group of its leader,
 /// and all descendants of its members.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Tree {
+pub(crate) struct Tree<'a> {
     pub(crate) leader: ProcessKey,
     /// A process whose children also belong to the tree, because it adopts the tree's
     /// orphans and has no other children.
     pub(crate) adopter: Option<Pid>,
     /// Needed where the leader may have been waited for, so that its PID may be reused.
     pub(crate) mark: Option<Mark>,
+    /// Members that were seen without the mark.
+    pub(crate) unmarked: &'a [ProcessKey],
 }
 
-impl Tree {
-    /// The tree of a leader that may be gone; its orphans are told by their mark.
-    pub(crate) fn marked(leader: ProcessKey, mark: Option<Mark>) -> Tree {
-        let adopter = None;
+impl<'a> Tree<'a> {
+    /// The tree of a leader that may be gone; its orphans are found by their mark, or were seen
+    /// before.
+    pub(crate) fn marked(
+        leader: ProcessKey,
+        mark: Option<Mark>,
+        unmarked: &'a [ProcessKey],
+    ) -> Tree<'a> {
         Tree {
             leader,
-            adopter,
+            adopter: None,
             mark,
+            unmarked,
         }
     }
 
@@ -228,7 +236,7 @@ impl Tree {
 
 fn members(
     mut others: Vec<ProcessStat>,
-    tree: Tree,
+    tree: Tree<'_>,
     is_marked: impl Fn(Pid) -> bool,
 ) -> Vec<ProcessStat> {
     let leader = tree.leader;
@@ -257,6 +265,7 @@ fn members(
             (is_ours && (l.pid == leader.pid || has_group_id(l)))
                 || (!reused && Some(l.parent) == tree.adopter)
                 || marked.contains(&l.pid)
+                || tree.unmarked.contains(&ProcessKey::of(l))
                 || found.iter().any(|f| f.pid == l.parent)
         });
         if new.is_empty() {
@@ -331,6 +340,7 @@ mod tests {
                 leader,
                 adopter,
                 mark,
+                unmarked: &[],
             };
             let found = members(processes.to_vec(), tree, |_| false);
             assert_eq!(numbers(&found), expected, "{case}");
@@ -359,8 +369,18 @@ mod tests {
         };
         /// A name, all processes, those with the token, and the members.
         type Case<'a> = (&'a str, &'a [ProcessStat], &'a [Pid], &'a [Pid]);
-        let cases: [Case<'_>; 6] = [
+        let seen = [ProcessKey::of(&process(15, 1, 15, 55))];
+        let (unmarked, of_unmarked) = (process(15, 1, 15, 55), process(16, 15, 16, 56));
+        let (other, later) = (process(17, 1, 17, 57), process(15, 1, 15, 58));
+        let cases: [Case<'_>; 8] = [
             ("with its leader", &[leader, first], &[], &[10, 11]),
+            (
+                "seen before",
+                &[unmarked, of_unmarked, other],
+                &[],
+                &[15, 16],
+            ),
+            ("with the number of one seen before", &[later], &[], &[]),
             ("without a token", &[first, second], &[], &[]),
             ("one with the token", &[first, second], &[12], &[11, 12]),
             ("of another session", &[elsewhere], &[], &[]),
@@ -368,7 +388,7 @@ mod tests {
             ("a reused PID", &[reused, second, left], &[13], &[13]),
         ];
         for (case, processes, marked, expected) in cases {
-            let tree = Tree::marked(ProcessKey::of(&leader), Some(mark));
+            let tree = Tree::marked(ProcessKey::of(&leader), Some(mark), &seen);
             let is_marked = |pid| marked.contains(&(pid - BASE));
             let found = members(processes.to_vec(), tree, is_marked);
             assert_eq!(numbers(&found), expected, "{case}");

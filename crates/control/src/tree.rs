@@ -11,7 +11,7 @@ use std::fs;
 
 /// Stops or continues the tree. A process may fork before the signal reaches it, so
 /// this repeats until all are stopped.
-pub(crate) fn freeze(root: &Root, tree: Tree, on: bool) -> Result<(), ControlError> {
+pub(crate) fn freeze(root: &Root, tree: Tree<'_>, on: bool) -> Result<(), ControlError> {
     let signal = if on { Signal::STOP } else { Signal::CONT };
     let reached = until(|| {
         let mut wrong = tree.members(root)?;
@@ -31,7 +31,7 @@ pub(crate) fn freeze(root: &Root, tree: Tree, on: bool) -> Result<(), ControlErr
 }
 
 /// Kills the tree, repeatedly until no process is left.
-pub(crate) fn kill(root: &Root, tree: Tree) -> Result<(), ControlError> {
+pub(crate) fn kill(root: &Root, tree: Tree<'_>) -> Result<(), ControlError> {
     // A stopped process cannot fork. A process that cannot be stopped is killed anyway.
     let _ = freeze(root, tree, true);
     let mut left = Vec::new();
@@ -51,7 +51,7 @@ pub(crate) fn kill(root: &Root, tree: Tree) -> Result<(), ControlError> {
 }
 
 /// CPU time of the current members and of the children that they waited for.
-pub(crate) fn cpu_time(root: &Root, tree: Tree) -> Result<CpuTime, ControlError> {
+pub(crate) fn cpu_time(root: &Root, tree: Tree<'_>) -> Result<CpuTime, ControlError> {
     let members = tree.members(root)?;
     Ok(members.iter().map(ProcessStat::cpu).sum())
 }
@@ -60,7 +60,7 @@ pub(crate) fn cpu_time(root: &Root, tree: Tree) -> Result<CpuTime, ControlError>
 /// parent; the second round catches nearly all that did not.
 pub(crate) fn each_thread(
     root: &Root,
-    tree: Tree,
+    tree: Tree<'_>,
     change: impl Fn(Pid) -> Result<(), ControlError>,
 ) -> Result<(), ControlError> {
     for _ in 0..2 {
@@ -80,7 +80,7 @@ pub(crate) fn each_thread(
 
 /// Reaps ended orphans to free their PIDs. Returns the CPU time of these and of the
 /// children that they waited for.
-pub(crate) fn reap(root: &Root, tree: Tree) -> Result<CpuTime, ControlError> {
+pub(crate) fn reap(root: &Root, tree: Tree<'_>) -> Result<CpuTime, ControlError> {
     let mut used = CpuTime::ZERO;
     for orphan in tree.ended_orphans(root)? {
         // It has ended, so this returns at once.

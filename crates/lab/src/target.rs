@@ -20,7 +20,7 @@ impl fmt::Display for Target {
         match self {
             Target::Rate(rate) => write!(f, "{:.0} requests/s", rate.get()),
             Target::Load(level) => write!(f, "load {} %", level.pct()),
-            Target::Until(goal) => write!(f, "the highest load with {goal}"),
+            Target::Until(goal) => write!(f, "load as high as {goal} permits"),
         }
     }
 }

@@ -3,6 +3,8 @@
 mod args;
 mod lines;
 
+use lines::GoalOutcome;
+
 pub(crate) use args::{ServiceArgs, goal};
 pub(crate) use lines::rating as rating_line;
 
@@ -201,20 +203,30 @@ impl Run {
     }
 
     fn conclude(self, output: &Output) -> Result<(), Failure> {
-        let missed = |decision: SettleDecision| decision.phase == SettlePhase::Unreachable;
+        let target = self.service.target();
+        let goal = match target {
+            Target::Until(goal) => Some(goal),
+            _ => None,
+        };
+        let all = &self.all;
+        let outcome = goal.map(|goal| GoalOutcome::of(all, goal, self.settled_at.is_some()));
         if !self.json {
-            let (rating, target) = (self.service.rating(), self.service.target());
-            output.print(&lines::summary(&self.all, rating, target))?;
-            if let Target::Until(goal) = target {
-                output.print(&lines::kept(&self.all, goal, self.settled_at))?;
+            output.print(&lines::summary(all, self.service.rating(), target))?;
+            if let (Some(goal), Some(outcome)) = (goal, outcome) {
+                output.print(&lines::outcome(all, goal, outcome, self.settled_at))?;
             }
         }
         self.service.check()?;
-        if self.service.decision().is_some_and(missed) {
-            return Err(Failure::Run(
-                "the goal is missed at any load; see whether its limit is shorter than a request, or what else uses these CPUs".to_owned(),
-            ));
-        }
-        Ok(())
+        let unreachable = |decision: SettleDecision| decision.phase == SettlePhase::Unreachable;
+        let why = match outcome {
+            _ if self.service.decision().is_some_and(unreachable) => {
+                "the goal is missed at any load; see whether its limit is shorter than a request, or what else uses these CPUs"
+            }
+            Some(GoalOutcome::Missed) => {
+                "the goal was missed at the load that had settled; see what else uses these CPUs, or give it more time"
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::Run(why.to_owned()))
     }
 }

@@ -3,7 +3,8 @@
 use super::Group;
 use crate::error::ControlError;
 use crate::folder;
-use crate::tasks::{self, Tree};
+use crate::journal::Change;
+use crate::tasks::{self, ProcessKey, Tree};
 use crate::tree;
 use plimsoll_host::{ProcessStat, Root};
 use plimsoll_model::CpuTime;
@@ -11,6 +12,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
 use std::io;
 use std::process::{Child, ExitStatus};
+
+/// A bound on a line of the journal.
+const MOST_UNMARKED: usize = 4096;
 
 impl Group {
     /// Sends a signal to the process groups of the commands started here. A process
@@ -48,11 +52,13 @@ impl Group {
         self.ended_used = self.ended_used + used;
     }
 
-    /// Reaps adopted orphans of the commands, whose PIDs stay reserved until then. Call
-    /// it now and then where
-    /// [`Capabilities::keeps_orphans`](crate::Capabilities::keeps_orphans) is set;
-    /// elsewhere it does nothing.
+    /// Without a cgroup: reaps adopted orphans of the commands, whose PIDs stay reserved until then
+    /// ([`Capabilities::keeps_orphans`](crate::Capabilities::keeps_orphans)), and records processes
+    /// that a repair could not find by itself. Call it now and then.
     pub fn reap(&mut self) -> Result<(), ControlError> {
+        if self.made.is_empty() {
+            self.record_unmarked()?;
+        }
         if !self.capabilities.keeps_orphans {
             return Ok(());
         }
@@ -67,7 +73,7 @@ impl Group {
 
     /// The commands that run without a cgroup. The parent of an orphan is unknown, so
     /// all orphans belong to the first command.
-    pub(super) fn trees(&self) -> impl Iterator<Item = Tree> {
+    pub(super) fn trees(&self) -> impl Iterator<Item = Tree<'static>> {
         let keeps = self.capabilities.keeps_orphans;
         let own = keeps.then(std::process::id);
         let leaders = self.leaders.iter().enumerate();
@@ -76,7 +82,38 @@ impl Group {
             adopter: own.filter(|_| nth == 0),
             // The leader is our child, whose number stays reserved.
             mark: None,
+            unmarked: &[],
         })
+    }
+
+    /// Records processes that a repair would not find by their mark. Call it before and after they
+    /// are stopped: once this process is killed, only the journal has them.
+    pub(super) fn record_unmarked(&mut self) -> Result<(), ControlError> {
+        let trees: Vec<Tree<'_>> = self.trees().collect();
+        for tree in trees {
+            let of_tree = |(_, change): &&mut (_, Change)| matches!(change, Change::TreeStarted { leader, .. } if *leader == tree.leader);
+            let Some((entry, change)) = self.changes.iter_mut().find(of_tree) else {
+                continue;
+            };
+            let Change::TreeStarted {
+                mark: Some(mark),
+                unmarked,
+                ..
+            } = change
+            else {
+                continue;
+            };
+            let members = tree.members(&self.root)?.into_iter();
+            let without = members.filter(|one| !mark.is_on(&self.root, one.pid));
+            let mut now: Vec<ProcessKey> = without.map(|one| ProcessKey::of(&one)).collect();
+            now.sort_unstable();
+            now.truncate(MOST_UNMARKED);
+            if now != *unmarked {
+                *unmarked = now;
+                self.journal.amend(*entry, change)?;
+            }
+        }
+        Ok(())
     }
 }
 

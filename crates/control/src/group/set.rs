@@ -164,9 +164,12 @@ impl Group {
             None => false,
         };
         if !done {
+            self.record_unmarked()?;
             for tree in self.trees() {
                 tree::freeze(&self.root, tree, on)?;
             }
+            // What was started meanwhile.
+            self.record_unmarked()?;
         }
         self.current.frozen = on;
         Ok(())

@@ -132,6 +132,7 @@ impl Group {
             leader: process,
             at_end: self.at_end,
             mark,
+            unmarked: Vec::new(),
         };
         let entry = self.journal.enter(&leader)?;
         let joined = match wait_until_stopped(child, name) {

@@ -9,6 +9,7 @@
 mod at_once;
 mod claims;
 mod compact;
+mod namespace;
 mod only_one;
 mod place;
 mod repair;
@@ -75,6 +76,10 @@ pub(crate) enum Change {
         /// What its processes are told by; journals of older versions have none.
         #[serde(default)]
         mark: Option<Mark>,
+        /// Of its processes those that do not have the mark, such as daemons that write their
+        /// title over their environment.
+        #[serde(default)]
+        unmarked: Vec<ProcessKey>,
     },
     FolderMade {
         folder: PathBuf,

@@ -1,12 +1,13 @@
 //! Restores at the next start what killed processes have left.
 
+use super::namespace::{has_processes, is_in_initial_namespace, lives};
 use super::undo::left;
 use super::{
     Change, ENDING, Header, Journals, Line, Running, Undo, Undone, VERSION, append, place,
 };
 use crate::error::ControlError;
-use crate::tasks::ProcessKey;
-use plimsoll_host::{Pid, Root};
+use crate::tasks::{ProcessKey, check_shown};
+use plimsoll_host::{Pid, ProcessStat, Root};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -94,9 +95,14 @@ impl Journals {
             };
             let mut found = Repaired::nothing(owner);
             found.left.extend(unreadable(&dead.text, &path));
-            let changes = dead.changes_here(root, owner).unwrap_or_default();
-            for change in changes.values() {
-                found.left.extend(left(root, change)?);
+            match dead.changes_here(root, owner)? {
+                Changes::Here(changes) => {
+                    for change in changes.values() {
+                        found.left.extend(left(root, change)?);
+                    }
+                }
+                Changes::InNamespace => found.left.push(in_namespace(&path)),
+                Changes::Elsewhere => {}
             }
             if !found.is_whole() {
                 all.push(found);
@@ -201,17 +207,27 @@ impl Dead {
         Ok(Some(Dead { file, text }))
     }
 
-    /// The changes that are not undone; `None` if they were made elsewhere, where this
-    /// process cannot see them.
-    fn changes_here(&self, root: &Root, owner: ProcessKey) -> Option<BTreeMap<u64, Change>> {
+    /// The changes that are not undone, as far as they can be seen from here.
+    fn changes_here(&self, root: &Root, owner: ProcessKey) -> Result<Changes, ControlError> {
         let Some((header, changes)) = outstanding(&self.text) else {
-            return Some(BTreeMap::new());
+            return Ok(Changes::Here(BTreeMap::new()));
         };
-        match foreign(&header, &Header::here(root, owner)) {
-            Foreign::No => Some(changes),
-            Foreign::Boot => Some(BTreeMap::new()),
-            Foreign::Elsewhere => None,
-        }
+        Ok(match foreign(&header, &Header::here(root, owner)) {
+            Foreign::No => Changes::Here(changes),
+            Foreign::Boot => Changes::Here(BTreeMap::new()),
+            Foreign::Namespace(theirs) if is_in_initial_namespace(root) => {
+                check_shown(root)?;
+                let processes = ProcessStat::all(root)?;
+                if lives(root, owner, &processes) {
+                    Changes::Elsewhere
+                } else if changes.is_empty() || !has_processes(root, &theirs, &processes) {
+                    Changes::Here(changes)
+                } else {
+                    Changes::InNamespace
+                }
+            }
+            Foreign::Namespace(_) | Foreign::Machine => Changes::Elsewhere,
+        })
     }
 }
 
@@ -223,10 +239,15 @@ fn repair_one(
     let Some(mut dead) = Dead::open(path)? else {
         return Ok(None);
     };
-    let Some(changes) = dead.changes_here(undo.root, owner) else {
-        return Ok(None);
-    };
     let mut repaired = Repaired::nothing(owner);
+    let changes = match dead.changes_here(undo.root, owner)? {
+        Changes::Here(changes) => changes,
+        Changes::Elsewhere => return Ok(None),
+        Changes::InNamespace => {
+            repaired.left.push(in_namespace(path));
+            return Ok(Some(repaired));
+        }
+    };
     repaired.left.extend(unreadable(&dead.text, path));
     if !changes.is_empty() && repaired.left.is_empty() {
         // Terminate a torn last line, so that it does not swallow the next entry.
@@ -283,7 +304,26 @@ fn unreadable(text: &str, path: &Path) -> Option<String> {
 enum Foreign {
     No,
     Boot,
+    Machine,
+    Namespace(PathBuf),
+}
+
+/// Changes of a dead process that are not undone.
+enum Changes {
+    Here(BTreeMap<u64, Change>),
+    /// Of a run that has ended in a PID namespace within this one, in which others still run: they
+    /// may be its commands, by numbers that are valid there.
+    InNamespace,
+    /// Made on another machine, or by a run that may be alive.
     Elsewhere,
+}
+
+/// What is to be done about [`Changes::InNamespace`].
+fn in_namespace(path: &Path) -> String {
+    format!(
+        "Not given back: {} is of a run in another PID namespace, where processes still run; run plimsoll repair there, or end them and run it here.",
+        path.display()
+    )
 }
 
 /// Whether a journal is from another boot, whose changes are gone, or from another
@@ -293,13 +333,16 @@ fn foreign(theirs: &Header, here: &Header) -> Foreign {
         a.zip(b).is_some_and(|(a, b)| a != b)
     }
     if differ(theirs.host.as_ref(), here.host.as_ref()) {
-        Foreign::Elsewhere
+        Foreign::Machine
     } else if differ(theirs.boot_id.as_ref(), here.boot_id.as_ref()) {
         Foreign::Boot
-    } else if differ(theirs.pid_namespace.as_ref(), here.pid_namespace.as_ref()) {
-        Foreign::Elsewhere
     } else {
-        Foreign::No
+        match &theirs.pid_namespace {
+            Some(namespace) if differ(Some(namespace), here.pid_namespace.as_ref()) => {
+                Foreign::Namespace(namespace.clone())
+            }
+            _ => Foreign::No,
+        }
     }
 }
 

@@ -399,6 +399,7 @@ fn tree_started() -> Change {
         leader: ProcessKey { pid, started },
         at_end: AtEnd::Kill,
         mark: None,
+        unmarked: Vec::new(),
     }
 }
 

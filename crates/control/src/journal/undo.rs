@@ -8,7 +8,7 @@ use crate::folder;
 use crate::idle;
 use crate::placed;
 use crate::scratch;
-use crate::tasks::{Mark, ProcessKey, Tree, check_shown};
+use crate::tasks::{ProcessKey, Tree, check_shown};
 use crate::tree;
 use plimsoll_host::{Pid, ProcessStat, Root, process_name};
 use std::path::Path;
@@ -84,7 +84,8 @@ impl Undo<'_> {
                 leader,
                 at_end,
                 mark,
-            } => self.started(*leader, *at_end, *mark),
+                unmarked,
+            } => self.started(Tree::marked(*leader, *mark, unmarked), *at_end),
             Change::FolderMade { folder } => folder_made(self.root, folder),
             Change::IdleKnobSet { knob, former, ours } => idle::release(
                 &idle::Machine,
@@ -172,14 +173,9 @@ impl Undo<'_> {
         }
     }
 
-    fn started(
-        &self,
-        leader: ProcessKey,
-        at_end: AtEnd,
-        mark: Option<Mark>,
-    ) -> Result<Undone, ControlError> {
+    fn started(&self, tree: Tree<'_>, at_end: AtEnd) -> Result<Undone, ControlError> {
         check_shown(self.root)?;
-        let tree = Tree::marked(leader, mark);
+        let leader = tree.leader;
         let members = tree.members(self.root)?;
         if members.is_empty() {
             return Undone::nothing();
@@ -214,8 +210,13 @@ pub(crate) fn left(root: &Root, change: &Change) -> Result<Option<String>, Contr
             let (shown, list) = (folder.display(), enabled.join(", "));
             (!enabled.is_empty()).then(|| format!("{shown} passes on {list}."))
         }
-        Change::TreeStarted { leader, mark, .. } => {
-            let members = Tree::marked(*leader, *mark).members(root)?;
+        Change::TreeStarted {
+            leader,
+            mark,
+            unmarked,
+            ..
+        } => {
+            let members = Tree::marked(*leader, *mark, unmarked).members(root)?;
             (!members.is_empty()).then(|| tree_left(root, *leader, &members))
         }
         Change::FolderMade { folder } if scratch::is_ours(folder) => {
@@ -284,7 +285,7 @@ fn folder_made(root: &Root, folder: &Path) -> Result<Undone, ControlError> {
     check_shown(root)?;
     // Processes whose start is not in the journal.
     let killed = scratch::kill_inside(root, folder)?;
-    scratch::remove(folder)?;
+    scratch::remove(root, folder)?;
     let and = match killed {
         0 => String::new(),
         n => format!(" and killed what ran in it ({n})"),

@@ -4,6 +4,7 @@
 //! A name has its owner, but not where the group's processes came from, nor which
 //! controllers were enabled for it: those stay enabled.
 
+use super::namespace::{is_in_initial_namespace, lives};
 use super::repair::owner;
 use super::undo::group_left;
 use super::{AtEnd, Journals, Repaired, Running, Undo, Undone};
@@ -16,10 +17,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// The initial PID namespace, from which all others are seen (`PROC_PID_INIT_INO` in
-/// include/linux/proc_ns.h).
-const INITIAL_NAMESPACE: &str = "pid:[4026531836]";
 
 /// The groups that one dead process has left.
 type Groups = Vec<(PathBuf, AtEnd)>;
@@ -147,28 +144,6 @@ fn is_of_this_user(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|meta| meta.uid() == geteuid().as_raw())
 }
 
-/// Whether the owner lives here, or in a PID namespace within this one, where it has
-/// another number.
-fn lives(root: &Root, owner: ProcessKey, processes: &[ProcessStat]) -> bool {
-    let mut candidates = processes
-        .iter()
-        .filter(|one| one.started == owner.started && !one.has_ended());
-    candidates.any(|one| one.pid == owner.pid || inner_pids(root, one.pid).contains(&owner.pid))
-}
-
-/// The numbers of a process in PID namespaces within this one.
-fn inner_pids(root: &Root, pid: Pid) -> Vec<Pid> {
-    let status = fs::read_to_string(root.path(format!("/proc/{pid}/status"))).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
-    let numbers = line.unwrap_or_default().split_ascii_whitespace();
-    numbers.filter_map(|number| number.parse().ok()).collect()
-}
-
-fn is_in_initial_namespace(root: &Root) -> bool {
-    fs::read_link(root.path("/proc/self/ns/pid"))
-        .is_ok_and(|ns| ns.as_os_str() == INITIAL_NAMESPACE)
-}
-
 /// Where the processes of a group can go: above it; but a group of version 2 that
 /// passes controllers on holds none, so then to where this process is.
 fn home(root: &Root, folder: &Path) -> PathBuf {
@@ -211,22 +186,5 @@ mod tests {
         ] {
             assert_eq!(named(Path::new(name)), expected, "{name}");
         }
-    }
-
-    #[test]
-    fn an_owner_in_an_inner_pid_namespace_lives() {
-        let dir = tempfile::tempdir().unwrap();
-        let process = dir.path().join("proc/900");
-        fs::create_dir_all(&process).unwrap();
-        let fields = "S 1 900 900 0 -1 4194560 0 0 0 0 0 0 0 0 20 0 1 0 345 0 0";
-        fs::write(process.join("stat"), format!("900 (side) {fields}")).unwrap();
-        fs::write(process.join("status"), "Name:\tside\nNSpid:\t900\t12\n").unwrap();
-        let root = Root::at(dir.path());
-        let processes = ProcessStat::all(&root).unwrap();
-        let owner = |pid, started| lives(&root, ProcessKey { pid, started }, &processes);
-        assert!(owner(900, 345));
-        assert!(owner(12, 345));
-        assert!(!owner(13, 345), "another process");
-        assert!(!owner(900, 344), "a reused PID");
     }
 }

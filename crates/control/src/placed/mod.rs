@@ -217,6 +217,12 @@ impl PlacedTasks {
             return Ok(());
         };
         let one = Listed::new(pid, tid, started);
+        if !status.has_memory {
+            // At the end, too, they are left alone: the kernel places most of them itself.
+            let why = "it is a thread of the kernel, or has ended";
+            done.refused.push(refusal(one, why));
+            return Ok(());
+        }
         let is_there = status.cpus == self.placement.pool;
         let inherited = is_there && started >= self.placement.since;
         if !is_there || inherited {

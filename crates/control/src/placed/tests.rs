@@ -569,3 +569,31 @@ fn a_command_and_what_it_starts_are_in_the_journal() {
         (all.clone(), all)
     );
 }
+
+#[test]
+fn threads_of_the_kernel_stay_where_they_are() {
+    let root = Root::machine();
+    let all = ProcessStat::all(&root).unwrap();
+    let is_kernels = |pid| {
+        let status = TaskStatus::read(&root, pid, pid).unwrap();
+        status.is_some_and(|status| !status.has_memory)
+    };
+    // A container shows none.
+    let Some(one) = all
+        .iter()
+        .find(|one| one.parent == 2 && is_kernels(one.pid))
+    else {
+        return;
+    };
+    let before = cpus_of(one.pid);
+    let dir = tempfile::tempdir().unwrap();
+    let journal = Journals::at(dir.path().join("journals"))
+        .open(&root)
+        .unwrap();
+    let pool: CpuSet = online_cpus(&root).unwrap().iter().take(1).collect();
+    let mut placed = PlacedTasks::on(&pool, &journal).unwrap();
+    let done = placed.follow(&[(one.pid, one.pid)]).unwrap();
+    assert_eq!(done.placed, 0);
+    assert!(done.refused[0].contains("of the kernel"), "{done:?}");
+    assert_eq!(cpus_of(one.pid), before);
+}

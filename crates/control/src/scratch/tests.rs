@@ -127,3 +127,23 @@ fn a_replaced_path_is_not_followed() {
     assert_eq!(fs::read_to_string(moved.join("file")).unwrap(), "ours");
     assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
 }
+
+#[test]
+fn a_folder_with_a_mount_in_it_is_kept_whole() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("plimsoll-copies-1");
+    fs::create_dir_all(folder.join("copy/m")).unwrap();
+    fs::write(folder.join("copy/m/of-others"), "").unwrap();
+    let table = parent.path().join("proc/self/mountinfo");
+    fs::create_dir_all(table.parent().unwrap()).unwrap();
+    let point = folder.canonicalize().unwrap().join("copy/m");
+    let line = format!("2 1 8:1 /data {} rw - ext4 /dev/vda rw\n", point.display());
+    let root = Root::at(parent.path());
+    fs::write(&table, line).unwrap();
+    let kept = remove(&root, &folder).unwrap_err();
+    assert!(kept.to_string().contains("mounted at"), "{kept}");
+    assert!(folder.join("copy/m/of-others").exists());
+    fs::write(&table, "").unwrap();
+    remove(&root, &folder).unwrap();
+    assert!(!folder.exists());
+}

@@ -28,7 +28,7 @@ fn owner() {
     let journal = Journals::at(dir).open(&root).unwrap();
     let mut layout = CgroupLayout::find(&root).unwrap();
     if mode.contains("tree") {
-        layout = layout.without_cgroups();
+        layout = layout.without_cgroups().keeping_orphans();
     }
     let at_end = match mode {
         _ if mode.contains("leave") => AtEnd::Leave,
@@ -37,14 +37,26 @@ fn owner() {
     };
     let needs = BTreeSet::from([Freeze, Kill, Quota]);
     let mut group = Group::make(&layout, &needs, &journal, at_end).unwrap();
-    let child = group.start(&super::gate(), OsStr::new("sh"), &["-c", BUSY], |command| {
-        command.stdout(Stdio::null()).stdin(Stdio::null());
-    });
+    let is_daemon = mode.contains("daemon");
+    let script = if is_daemon { DAEMON } else { BUSY };
+    let child = group.start(
+        &super::gate(),
+        OsStr::new("sh"),
+        &["-c", script],
+        |command| {
+            command.stdout(Stdio::null()).stdin(Stdio::null());
+        },
+    );
+    let leader = child.unwrap().id();
+    let child = match is_daemon {
+        true => daemon_of(&root, &group, leader),
+        false => leader,
+    };
     // Without a cgroup the kernel would end a stopped command with its owner.
     if !mode.contains("running") {
         group.freeze().unwrap();
     }
-    println!("child {}", child.unwrap().id());
+    println!("child {child}");
     for folder in group.folders() {
         println!("folder {}", folder.display());
     }
@@ -52,6 +64,28 @@ fn owner() {
     std::io::stdout().flush().unwrap();
     // Until it is killed, or its parent is gone.
     let _ = std::io::stdin().read_line(&mut String::new());
+}
+
+/// Leaves its parent, its session and what it could be found by in its environment.
+const DAEMON: &str = "(setsid env -i sh -c 'while :; do :; done' >&- 2>&- &) ; exec sleep 600 2>&-";
+
+fn daemon_of(root: &Root, group: &Group, leader: u32) -> u32 {
+    let mut found = 0;
+    wait("the daemon to start", || {
+        let all = group.processes().unwrap().into_iter();
+        let stat = |pid| ProcessStat::read(root, pid).ok().flatten();
+        let is_daemon = |pid: &u32| {
+            let environment = fs::read(format!("/proc/{pid}/environ"));
+            stat(*pid).is_some_and(|stat| stat.session == *pid && stat.parent != leader)
+                && environment.is_ok_and(|it| !it.starts_with(b"PLIMSOLL") && it.len() < 64)
+        };
+        found = all
+            .filter(|pid| *pid != leader)
+            .find(is_daemon)
+            .unwrap_or(0);
+        found != 0
+    });
+    found
 }
 
 fn this_program() -> PathBuf {
@@ -189,13 +223,18 @@ fn processes_to_be_left_continue_after_the_repair() {
 fn works_left(bench: &Bench, test: impl Fn(&str, &Owner)) {
     for mode in possible(
         bench,
-        &["group work", "group work running", "tree work running"],
+        &[
+            "group work",
+            "group work running",
+            "tree work running",
+            "tree work daemon",
+        ],
     ) {
         let mut owner = Owner::start(bench, mode);
         owner.kill();
         let named = format!("process {}", owner.child);
         let state = match mode {
-            "group work" => "frozen",
+            "group work" | "tree work daemon" => "frozen",
             _ => "restricted",
         };
         let listed = bench.journals.leftovers(&bench.root).unwrap();

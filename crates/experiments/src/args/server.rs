@@ -2,7 +2,7 @@
 
 use super::hash::HashArgs;
 use super::run::RunArgs;
-use super::value::{cpus, pid, positive_duration};
+use super::value::{cgroup, cpus, pid, positive_duration};
 use clap::{ArgGroup, Args, ValueEnum};
 use plimsoll_engine::{RunError, Site};
 use plimsoll_host::{Root, online_cpus};
@@ -67,7 +67,7 @@ pub(crate) struct ServerArgs {
     pub service_pid: Option<u32>,
 
     /// The service's cgroup, as a path below the cgroup mount.
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = cgroup)]
     pub service_cgroup: Option<String>,
 }
 

@@ -21,6 +21,14 @@ pub fn pid(text: &str) -> Result<u32, String> {
         .ok_or_else(|| "give the number of a process, as ps -e lists it".into())
 }
 
+/// A cgroup, as a path below the mount. An unset shell variable is not the whole machine.
+pub fn cgroup(text: &str) -> Result<String, String> {
+    match text.trim().is_empty() {
+        true => Err("give a path below the cgroup mount, such as system.slice/redis.service; / is the whole machine".into()),
+        false => Ok(text.to_owned()),
+    }
+}
+
 /// A share of all CPU time.
 pub fn share(text: &str) -> Result<Share, String> {
     let number = text

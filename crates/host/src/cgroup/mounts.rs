@@ -1,6 +1,7 @@
 //! Mounted cgroup hierarchies, from /proc/self/mountinfo (proc(5)).
 
 use super::Cgroups;
+use crate::mounts::lines;
 use std::path::Path;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,30 +39,20 @@ impl Mount {
     }
 }
 
-/// `ID PARENT DEV ROOT POINT OPTIONS [OPTIONAL…] - TYPE SOURCE SUPER_OPTIONS`.
 /// Other file systems are ignored, whatever their lines contain.
 pub(super) fn parse(mountinfo: &str) -> Cgroups {
     let mut found = Cgroups::default();
-    for line in mountinfo.lines() {
-        let Some((mount, filesystem)) = line.split_once(" - ") else {
-            continue;
-        };
-        let mount: Vec<&str> = mount.split(' ').collect();
-        let filesystem: Vec<&str> = filesystem.split(' ').collect();
-        let ([_, _, _, root, point, ..], [kind, _, options, ..]) = (&mount[..], &filesystem[..])
-        else {
-            continue;
-        };
+    for line in lines(mountinfo) {
         let mount = Mount {
-            root: unescape(root),
-            point: unescape(point),
+            root: line.root,
+            point: line.point,
         };
-        match *kind {
+        match line.kind {
             // The first mount is the intended one; later ones show the same
             // tree.
             "cgroup2" => found.v2 = found.v2.or(Some(mount)),
             "cgroup" => {
-                for controller in options.split(',') {
+                for controller in line.super_options.split(',') {
                     let name = controller.to_owned();
                     found.v1.entry(name).or_insert_with(|| mount.clone());
                 }
@@ -70,18 +61,6 @@ pub(super) fn parse(mountinfo: &str) -> Cgroups {
         }
     }
     found
-}
-
-/// Blanks and backslashes are encoded as `\040` and `\134`.
-fn unescape(text: &str) -> String {
-    [
-        ("\\040", " "),
-        ("\\011", "\t"),
-        ("\\012", "\n"),
-        ("\\134", "\\"),
-    ]
-    .iter()
-    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 #[cfg(test)]

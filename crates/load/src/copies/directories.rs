@@ -90,7 +90,7 @@ impl Drop for WorkingDirectories {
     fn drop(&mut self) {
         if !self.is_kept {
             // Errors cannot be reported from a drop.
-            let _ = fs::remove_dir_all(self.root());
+            let _ = self.scratch.remove(Path::new(&self.name));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::latency::{Latency, MeansChoice};
 use clap::{Args, ValueEnum};
-use plimsoll_experiments::args::value::pid;
+use plimsoll_experiments::args::value::{cgroup, pid};
 use plimsoll_host::Pid;
 use plimsoll_law::HoldRule;
 use plimsoll_model::{Share, parse_duration};
@@ -74,7 +74,7 @@ pub(crate) struct GateArgs {
     pub(crate) pid: Option<Pid>,
 
     /// Follow the processes of a cgroup, such as system.slice/redis.service.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["unit", "comm"])]
+    #[arg(long, value_name = "NAME", value_parser = cgroup, conflicts_with_all = ["unit", "comm"])]
     pub(crate) cgroup: Option<String>,
 
     /// Follow the processes of a systemd unit.

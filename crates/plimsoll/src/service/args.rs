@@ -34,8 +34,9 @@ Examples:
   plimsoll service --memory 2GiB --files /var/tmp --file-size 1GiB
         requests also touch memory, and read files
 
-Exit status: 0, also at Ctrl-C; 1 if the goal of --until is missed at any load, 2
-for a mistake in what was asked, 130 at Ctrl-C during the calibration.";
+Exit status: 0, also at Ctrl-C; 1 if the goal of --until is missed at any load or
+was missed since the load settled, 2 for a mistake in what was asked, 130 at Ctrl-C
+during the calibration.";
 
 #[derive(Debug, Args)]
 #[command(after_help = SERVICE_HELP, group = ArgGroup::new("target").multiple(false))]

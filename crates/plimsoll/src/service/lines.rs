@@ -95,27 +95,69 @@ pub(super) fn summary(all: &Totals, rating: &Rating, target: Target) -> String {
 /// A smaller deficit is a fluctuation of the queue.
 const FALLS_BEHIND: f64 = -0.01;
 
+/// What became of a goal since its law settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GoalOutcome {
+    Kept,
+    Missed,
+    /// More requests arrived than were served.
+    FellBehind,
+    NothingServed,
+    NotSettled,
+}
+
+impl GoalOutcome {
+    pub(super) fn of(all: &Totals, goal: LatencyGoal, has_settled: bool) -> GoalOutcome {
+        let falls_behind = all.deviation().is_some_and(|off| off < FALLS_BEHIND);
+        match above(all, goal) {
+            _ if !has_settled => GoalOutcome::NotSettled,
+            None => GoalOutcome::NothingServed,
+            Some(share) if share > allowed(goal) => GoalOutcome::Missed,
+            Some(_) if falls_behind => GoalOutcome::FellBehind,
+            Some(_) => GoalOutcome::Kept,
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            GoalOutcome::Kept => "kept",
+            GoalOutcome::Missed => "missed",
+            GoalOutcome::FellBehind => {
+                "inconclusive (requests arrived faster than they were served)"
+            }
+            GoalOutcome::NothingServed => "no request was served",
+            GoalOutcome::NotSettled => "not settled",
+        }
+    }
+}
+
+/// The share of answers above the limit; `None` without an answer.
+fn above(all: &Totals, goal: LatencyGoal) -> Option<f64> {
+    let served = all.latency.count();
+    (served > 0).then(|| all.latency.above(goal.limit()) as f64 / served as f64)
+}
+
+fn allowed(goal: LatencyGoal) -> f64 {
+    1.0 - goal.quantile().fraction()
+}
+
 /// Whether a goal was kept since its law settled.
-pub(super) fn kept(all: &Totals, goal: LatencyGoal, settled_at: Option<Duration>) -> String {
+pub(super) fn outcome(
+    all: &Totals,
+    goal: LatencyGoal,
+    outcome: GoalOutcome,
+    settled_at: Option<Duration>,
+) -> String {
     let Some(at) = settled_at else {
         return format!("{goal}: not settled; give it more time, or a quieter machine\n");
     };
-    let served = all.latency.count();
-    let above = all.latency.above(goal.limit()) as f64 / (served.max(1)) as f64;
-    let allowed = 1.0 - goal.quantile().fraction();
-    let falls_behind = all.deviation().is_some_and(|off| off < FALLS_BEHIND);
-    let verdict = match above <= allowed {
-        _ if served == 0 => "no request was served",
-        _ if falls_behind => "inconclusive (requests arrived faster than they were served)",
-        true => "kept",
-        false => "missed",
-    };
     format!(
-        "{goal}: {verdict} since it settled at {}: {:.2} % of the requests above {} ({:.2} % allowed)\n",
+        "{goal}: {} since it settled at {}: {:.2} % of the requests above {} ({:.2} % allowed)\n",
+        outcome.words(),
         human_minutes(at),
-        above * 100.0,
+        above(all, goal).unwrap_or(0.0) * 100.0,
         human_duration(goal.limit()),
-        allowed * 100.0
+        allowed(goal) * 100.0
     )
 }
 
@@ -129,5 +171,31 @@ fn latencies(latency: &Histogram) -> String {
     match texts.is_empty() {
         true => "no request was served".to_owned(),
         false => texts.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 100 answers so many took 80 ms, the others 1 ms; so many requests were asked for.
+    fn totals(late: u64, asked: f64) -> Totals {
+        let mut all = Totals::default();
+        (all.asked, all.completed) = (asked, 100);
+        all.latency.record_many(Duration::from_millis(80), late);
+        all.latency
+            .record_many(Duration::from_millis(1), 100 - late);
+        all
+    }
+
+    #[test]
+    fn what_was_held_decides_about_a_goal_and_not_that_the_law_settled() {
+        let goal = crate::service::goal("p95<75ms").unwrap();
+        let of = |all: &Totals, settled| GoalOutcome::of(all, goal, settled);
+        assert_eq!(of(&totals(5, 100.0), true), GoalOutcome::Kept);
+        assert_eq!(of(&totals(6, 100.0), true), GoalOutcome::Missed);
+        assert_eq!(of(&totals(5, 102.0), true), GoalOutcome::FellBehind);
+        assert_eq!(of(&totals(5, 100.0), false), GoalOutcome::NotSettled);
+        assert_eq!(of(&Totals::default(), true), GoalOutcome::NothingServed);
     }
 }

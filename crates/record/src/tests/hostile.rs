@@ -38,7 +38,9 @@ fn what_no_run_makes_is_refused() {
         "CREATE TABLE more (x)",
         "CREATE INDEX more ON trial (hex(phase))",
         "ALTER TABLE trial ADD COLUMN more AS (hex(zeroblob(400000000)))",
-        "DROP VIEW overview; DROP TABLE second; CREATE VIRTUAL TABLE second USING fts5(trial)",
+        "DROP VIEW overview; DROP TABLE second; PRAGMA writable_schema = ON;
+         INSERT INTO sqlite_schema VALUES
+         ('table', 'second', 'second', 0, 'CREATE VIRTUAL TABLE second USING fts5(trial)')",
     ] {
         let (_test_dir, path) = changed(sql);
         for result in [
