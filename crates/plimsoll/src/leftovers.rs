@@ -19,7 +19,7 @@ are found by their names.
 
 Examples:
   plimsoll repair            undo, and list what still runs
-  plimsoll repair --thaw     let it run on, unrestricted
+  plimsoll repair --thaw     let it run on, without limits of a cgroup
   plimsoll repair --kill     end it
 
 Exit status: 0 nothing is left, 1 something is left, 2 usage error.";
@@ -27,7 +27,8 @@ Exit status: 0 nothing is left, 1 something is left, 2 usage error.";
 #[derive(Debug, Args)]
 #[command(after_help = REPAIR_HELP)]
 pub(crate) struct RepairArgs {
-    /// Let commands of killed runs continue, without limits.
+    /// Let commands of killed runs continue, without limits; where there is no cgroup they keep
+    /// their nice value, scheduling class and CPUs.
     #[arg(long, conflicts_with = "kill")]
     thaw: bool,
 
@@ -68,7 +69,7 @@ fn described(all: &[Repaired]) -> String {
     }
     if all.iter().any(|repaired| !repaired.still_runs.is_empty()) {
         text +=
-            "plimsoll repair --thaw lets what still runs go on, unrestricted; --kill ends it.\n";
+            "plimsoll repair --thaw lets what still runs go on; --kill ends it.\n";
     }
     match all.iter().all(Repaired::is_whole) {
         true => text + "Nothing is left of killed runs.\n",

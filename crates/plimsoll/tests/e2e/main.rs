@@ -1,5 +1,5 @@
 //! The real binary against a real nginx, and its pages in a real browser. Needs
-//! nginx, node_exporter, Chromium and its driver; what
+//! nginx, node_exporter, Prometheus, Chromium and its driver; what
 //! needs root as well says so when it is left out. Run by `.ci/run`:
 //!
 //! ```text
@@ -24,6 +24,7 @@ mod live;
 mod nginx;
 mod node_exporter;
 mod pages;
+mod prometheus;
 mod pty;
 mod quota;
 mod restart;
