@@ -68,8 +68,7 @@ fn described(all: &[Repaired]) -> String {
         }
     }
     if all.iter().any(|repaired| !repaired.still_runs.is_empty()) {
-        text +=
-            "plimsoll repair --thaw lets what still runs go on; --kill ends it.\n";
+        text += "plimsoll repair --thaw lets what still runs go on; --kill ends it.\n";
     }
     match all.iter().all(Repaired::is_whole) {
         true => text + "Nothing is left of killed runs.\n",
