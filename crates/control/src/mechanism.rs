@@ -178,7 +178,7 @@ impl Capabilities {
             (true, _) => None,
             (false, true) => Some(
                 "Children that leave the process group and outlive their parent are held and \
-                 ended, but stay if Plimsoll is killed.",
+                 ended; if Plimsoll is killed, they stay as they are until `plimsoll repair`.",
             ),
             (false, false) => {
                 Some("Children that leave the process group and outlive their parent are not held.")

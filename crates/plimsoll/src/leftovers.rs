@@ -7,7 +7,7 @@ use crate::output::Output;
 use clap::Args;
 use plimsoll_control::{Journals, Repaired, Running};
 use plimsoll_host::Root;
-use plimsoll_model::{Outcome, Requirement};
+use plimsoll_model::{Outcome, Requirement, safe};
 
 const REPAIR_HELP: &str = "\
 A run that is killed (kill -9, out of memory) cannot clean up behind itself.
@@ -64,7 +64,7 @@ fn described(all: &[Repaired]) -> String {
         let left = repaired.left.iter().map(|line| ("left", line));
         let done = repaired.done.iter().map(|line| ("undone", line));
         for (what, line) in done.chain(left).chain(still) {
-            text += &format!("  {what:<10}  {line}\n");
+            text += &format!("  {what:<10}  {}\n", safe(line));
         }
     }
     if all.iter().any(|repaired| !repaired.still_runs.is_empty()) {

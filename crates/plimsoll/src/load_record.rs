@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::registry;
 use plimsoll_experiments::LoadLine;
 use plimsoll_model::{Findings, Goal, Plan, Provenance, Trial, Workload};
-use plimsoll_record::Record;
+use plimsoll_record::{Record, Room};
 use plimsoll_report::compare::Source;
 use std::path::{Path, PathBuf};
 
@@ -20,8 +20,12 @@ pub(crate) struct LoadRecord {
 
 impl LoadRecord {
     /// Opens a record and derives its findings. `goals`, if any, replace its own.
-    pub(crate) fn open(file: &Path, goals: &[Goal]) -> Result<LoadRecord, Failure> {
-        let record = Record::open(file)?;
+    pub(crate) fn open(
+        file: &Path,
+        goals: &[Goal],
+        room: &mut Room,
+    ) -> Result<LoadRecord, Failure> {
+        let record = Record::open_within(file, room)?;
         let Some(LoadLine {
             plan,
             trials,

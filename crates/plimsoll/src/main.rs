@@ -58,6 +58,7 @@ fn main() -> ExitCode {
     if let Some(code) = helper::run_if_asked() {
         return code;
     }
+    signals::survive_file_limit();
     let typed = shim::arguments(std::env::args_os());
     match help::parsed(&typed).and_then(|matches| run(&matches)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -15,6 +15,7 @@ use crate::load_record::LoadRecord;
 use crate::output::{Output, spare_sources};
 use crate::session::rendered;
 use plimsoll_model::{CapacityFinding, Carried, CpuGauge, Doubt, Estimate, Rate};
+use plimsoll_record::Room;
 use plimsoll_report::Look;
 use plimsoll_report::sizing::{PlanAsked, PlanReport, plan_hpa};
 use plimsoll_study::sizing::{CpuLine, Demand, InstanceCpu, Request, least, size};
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
     let sources: Vec<&Path> = sources.into_iter().flatten().map(AsRef::as_ref).collect();
     spare_sources(file, &sources)?;
     let demand = demand(args)?;
-    let loaded = LoadRecord::open(&args.file, &args.goals)?;
+    let loaded = LoadRecord::open(&args.file, &args.goals, &mut Room::half_of_memory())?;
     let capacity = lowest(&loaded, args.lower_bound)?;
     let of_gauge = |gauge| CpuLine::of(&loaded.plan, &loaded.trials, gauge);
     let (own, host) = (of_gauge(CpuGauge::OwnTime), of_gauge(CpuGauge::ServiceCpus));

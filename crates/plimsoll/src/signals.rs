@@ -15,6 +15,7 @@ use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 use std::io;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Not on every system, and so not in [`signal_hook::consts`].
@@ -23,17 +24,27 @@ const SIGPWR: i32 = rustix::process::Signal::POWER.as_raw();
 
 /// Each signal that ends a process by default and that can be handled (signal(7)), but
 /// for those that are ignored now. Without those of faults (SIGSEGV and its like),
-/// after which a program cannot go on, and SIGPIPE, which is ignored.
+/// after which a program cannot go on, SIGPIPE, which is ignored, and SIGXFSZ.
 pub(crate) fn ending(ignored: u64) -> impl Iterator<Item = i32> {
     // The C library has the first ones for itself: glibc 32 and 33, musl 34, too.
     const FIRST: i32 = if cfg!(target_env = "musl") { 35 } else { 34 };
     const REAL_TIME: std::ops::RangeInclusive<i32> = FIRST..=64;
     let named = [
         SIGHUP, SIGINT, SIGQUIT, SIGABRT, SIGUSR1, SIGUSR2, SIGALRM, SIGTERM, SIGSTKFLT, SIGXCPU,
-        SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR,
+        SIGVTALRM, SIGPROF, SIGIO, SIGPWR,
     ];
     let all = named.into_iter().chain(REAL_TIME);
     all.filter(move |signal| !is_in(ignored, *signal))
+}
+
+/// Has a write beyond `ulimit -f` fail with an error, as one to a full disk does. Not by ignoring the
+/// signal, which commands would inherit.
+pub(crate) fn survive_file_limit() {
+    let ignored = own_ignored_signals(&Root::machine()).unwrap_or(0);
+    if !is_in(ignored, SIGXFSZ) {
+        // Without it such a write ends this program, as by default.
+        let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    }
 }
 
 fn is_in(set: u64, signal: i32) -> bool {

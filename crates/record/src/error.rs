@@ -46,9 +46,13 @@ pub enum RecordError {
         why: &'static str,
     },
     #[error(
-        "{path} has so many trials that reading them takes {needs_mib} MiB, more than half of this machine's memory; read it on a larger one"
+        "{path} has so many trials that they take {needs_mib} MiB, and of half of this machine's memory {left_mib} MiB are left; read it on a larger machine, or fewer records at a time"
     )]
-    TooManyTrials { path: PrintablePath, needs_mib: u64 },
+    TooManyTrials {
+        path: PrintablePath,
+        needs_mib: u64,
+        left_mib: u64,
+    },
     #[error(
         "{path} was written by a newer Plimsoll (schema {schema}, this one reads up to {reads_up_to}); update Plimsoll"
     )]

@@ -28,7 +28,7 @@ pub(crate) use undo::{Undo, Undone, named};
 use crate::error::ControlError;
 use crate::idle::Knob;
 use crate::placed::Placement;
-use crate::tasks::{Mark, ProcessKey};
+use crate::tasks::{Mark, ProcessKey, check_shown};
 use plimsoll_host::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -155,10 +155,15 @@ impl Journals {
     /// Opens a journal for this process.
     ///
     /// # Errors
+    /// [`ControlError::OtherProc`] in a PID namespace without a /proc of its own;
     /// [`ControlError::UnsafeJournal`] if others can write to the folder;
     /// [`ControlError::File`] if it cannot be created.
     pub fn open(&self, root: &Root) -> Result<Journal, ControlError> {
         let own = std::process::id();
+        // Else this process has the number of another one there, which may never end.
+        check_shown(root).map_err(|_| ControlError::OtherProc {
+            proc: root.path("/proc"),
+        })?;
         let owner = ProcessKey::now(root, own)?.ok_or_else(|| {
             let source = io::ErrorKind::NotFound.into();
             ControlError::file(&root.path("/proc/self/stat"), "read", source)

@@ -457,6 +457,19 @@ fn without_proc_the_end_of_a_run_takes_nothing_for_ended() {
 }
 
 #[test]
+fn without_its_own_proc_no_journal_is_begun() {
+    for (case, unmount) in unmounts() {
+        let left = Left::new();
+        unmount(&left);
+        let refused = left.journals().open(&left.root);
+        assert!(
+            matches!(refused, Err(ControlError::OtherProc { .. })),
+            "{case}: {refused:?}"
+        );
+    }
+}
+
+#[test]
 fn without_journals_proc_is_not_needed() {
     let left = Left::new();
     fs::remove_dir_all(left.root.path("/proc")).unwrap();

@@ -18,13 +18,18 @@ use crate::error::ControlError;
 use crate::idle::{Hands, Machine};
 use crate::journal::{Change, Entry, Journal, Undone, lock};
 use crate::tasks::ProcessKey;
-use plimsoll_host::{Cgroups, Pid, TaskStatus, Tid, allowed_cpus, online_cpus, thread_started};
+use plimsoll_host::{
+    Cgroups, Pid, ProcessStat, TaskStatus, Tid, allowed_cpus, online_cpus, thread_started,
+};
 use plimsoll_model::CpuSet;
 use record::{Kin, Listed};
 use rustix::process::set_child_subreaper;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
+
+/// The process of the kernel's threads and their parent, as the initial PID namespace has it.
+const KTHREADD: Pid = 2;
 
 /// New threads of one call of [`PlacedTasks::follow`], so that signals are looked at in between.
 const AT_ONCE: usize = 1024;
@@ -218,9 +223,13 @@ impl PlacedTasks {
         };
         let one = Listed::new(pid, tid, started);
         if !status.has_memory {
-            // At the end, too, they are left alone: the kernel places most of them itself.
-            let why = "it is a thread of the kernel, or has ended";
-            done.refused.push(refusal(one, why));
+            // At the end, too, threads of the kernel are left alone: it places most of them itself.
+            let process = ProcessStat::read(root, pid)?;
+            let is_kernels = |it: ProcessStat| it.pid == KTHREADD || it.parent == KTHREADD;
+            if process.is_some_and(is_kernels) {
+                done.refused
+                    .push(refusal(one, "it is a thread of the kernel"));
+            }
             return Ok(());
         }
         let is_there = status.cpus == self.placement.pool;

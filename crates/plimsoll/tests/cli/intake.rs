@@ -55,6 +55,24 @@ fn an_argument_that_is_not_utf8_is_refused_in_a_sentence() {
 }
 
 #[test]
+fn a_limit_on_files_ends_no_command_and_leaves_no_part_of_an_output() {
+    let folder = Folder::new();
+    let limited =
+        |args: &str| Ended::of(under(&["prlimit", "--fsize=4096"], &folder.command(args)));
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nginx.plimsoll");
+    let page = limited(&format!("report {example} -o page.html"));
+    page.says(2, &["page.html cannot be written", "File too large"]);
+    let files = std::fs::read_dir(folder.path("")).unwrap().flatten();
+    let names: Vec<OsString> = files.map(|entry| entry.file_name()).collect();
+    assert!(
+        !names
+            .iter()
+            .any(|name| name.to_string_lossy().contains("part")),
+        "{names:?}"
+    );
+}
+
+#[test]
 fn output_that_cannot_be_written_is_a_failure() {
     let folder = Folder::new();
     folder.write(

@@ -1,7 +1,7 @@
 //! A record made to harm its readers is refused in one sentence, and within bounded work.
 
 use super::sample::{TestDir, execute, read_all};
-use crate::{Record, RecordError, untrusted};
+use crate::{Record, RecordError, Room};
 use plimsoll_model::{Plan, Trial};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -78,13 +78,16 @@ fn a_constraint_of_the_file_is_not_evaluated() {
 }
 
 #[test]
-fn more_histograms_than_half_of_the_memory_are_refused() {
+fn records_that_together_need_more_than_half_of_the_memory_are_refused() {
     let (_test_dir, path) = TestDir::with_record(2);
     let conn = rusqlite::Connection::open(&path).unwrap();
-    let room = |memory| untrusted::check_room(&conn, &path, memory);
-    assert!(room(2 << 20).is_ok(), "four histograms of 256 KiB");
-    let e = room((2 << 20) - 1).unwrap_err();
-    assert!(e.to_string().contains("takes 1 MiB"), "{e}");
+    // Four histograms of 340 KiB each time.
+    let mut room = Room(2 * 4 * (340 << 10));
+    room.take(&conn, &path).unwrap();
+    room.take(&conn, &path).unwrap();
+    let e = room.take(&conn, &path).unwrap_err();
+    assert!(e.to_string().contains("take 1 MiB"), "{e}");
+    assert!(e.to_string().contains("0 MiB are left"), "{e}");
     assert!(e.is_mistake(), "{e}");
 }
 
