@@ -10,6 +10,7 @@ pub mod burst;
 pub mod copies;
 mod defaults;
 mod experiment;
+pub mod fixed;
 mod given_again;
 pub mod import;
 pub mod lateness;
@@ -25,6 +26,7 @@ macro_rules! each_experiment {
     ($of:ident) => {
         [
             $of::<$crate::sweep::Sweep>(),
+            $of::<$crate::fixed::FixedRate>(),
             $of::<$crate::yields::Yield>(),
             $of::<$crate::copies::CopiesOfCommand>(),
             $of::<$crate::lateness::WakeUps>(),

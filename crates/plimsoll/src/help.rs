@@ -1,11 +1,13 @@
 //! Help pages: `-h` fits a screen; `--help` and the manual have all flags under
 //! headings, examples and exit codes.
 
+mod foreign;
+
 use crate::args::Cli;
 use crate::failure::Failure;
 use crate::registry::EXPERIMENTS;
 use crate::shell::EXIT_STATUS_BEGINS;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command, CommandFactory};
 use plimsoll_experiments::HelpPage;
 use plimsoll_experiments::args::{FOR_A_SERVER, FOR_THE_HASH_SERVICE};
@@ -80,7 +82,14 @@ pub(crate) fn parsed(words: &[OsString]) -> Result<ArgMatches, Failure> {
             let printable = |word: &OsString| shown_urls(&safe(&word.to_string_lossy())).into();
             let words = words.iter().map(printable);
             let printable: Vec<OsString> = words.collect();
-            parse(&printable).err().unwrap_or(error).exit()
+            let mut error = parse(&printable).err().unwrap_or(error);
+            if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
+                && let Some(tip) = foreign::tip(flag)
+            {
+                let tip = ContextValue::StyledStrs(vec![tip.into()]);
+                error.insert(ContextKind::Suggested, tip);
+            }
+            error.exit()
         }
     })
 }

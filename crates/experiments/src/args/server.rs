@@ -9,7 +9,7 @@ use plimsoll_host::{Root, online_cpus};
 use plimsoll_load::hash;
 use plimsoll_model::{
     Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HashService, HttpService, InterruptTime, RunPlan,
-    ServiceAt, Workload,
+    ServiceAt, Workload, parse_duration,
 };
 use std::fs::File;
 use std::io::Read;
@@ -115,6 +115,12 @@ impl RequestArgs {
         let Some(data) = &self.data else {
             return Ok(None);
         };
+        let is_time = data.ends_with(char::is_alphabetic) && parse_duration(data).is_some();
+        if is_time {
+            return Err(RunError::Usage(format!(
+                "-d is the body, as that of curl, and '{data}' is a time; for how long give -z {data}, and for this body a file: -d @FILE"
+            )));
+        }
         let body = match data.strip_prefix('@') {
             None => data.as_bytes().to_vec(),
             Some(path) => read("--data", path, MOST_OF_BODY)?,

@@ -1,0 +1,128 @@
+//! A fixed rate as an experiment.
+
+use super::args::{FixedArgs, HELP};
+use super::plan::{AtRate, FixedPlan};
+use super::study::FixedFindings;
+use super::{document, plan, study};
+use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
+use crate::given_again::{self, GivenAgain};
+use plimsoll_engine::visits::VisitPlanner;
+use plimsoll_engine::{Planner, RunError, Runner, Site};
+use plimsoll_model::{
+    CheckedPlan, ImplausiblePlan, Phase, Requirement, RunPlan, Second, Trial, human_minutes,
+};
+use plimsoll_report::Document;
+
+pub(super) type FixedTrial = Trial<AtRate, ()>;
+
+/// What does a service answer at this rate?
+#[derive(Debug)]
+pub struct FixedRate;
+
+impl Experiment for FixedRate {
+    const NAME: &'static str = "run";
+    const ABOUT: &'static str = "Offer one rate: what does the service answer?";
+    const HELP: HelpPage = HELP;
+
+    type Args = FixedArgs;
+    type Plan = FixedPlan;
+    type Setting = AtRate;
+    type Outcome = ();
+    type Findings = FixedFindings;
+    type Picture = Vec<Second>;
+    type Site = Site;
+
+    fn prepare(args: &FixedArgs, machine: &Machine) -> Result<Prepared<FixedPlan, Site>, RunError> {
+        let root = &machine.root;
+        // Before a server that does not answer is waited for.
+        plan::asked(args.rate, args.duration, args.requests)?;
+        let workload = args.load.workload(args.url.as_deref(), root)?;
+        let site = Site::of(&workload, root)?;
+        let plan = plan::plan(args, workload, &site, root)?;
+        Ok(Prepared::new(plan, site))
+    }
+
+    fn reopen(
+        args: &FixedArgs,
+        plan: FixedPlan,
+        machine: &Machine,
+    ) -> Result<Prepared<FixedPlan, Site>, RunError> {
+        let given = GivenAgain::of(args.url.as_ref(), None, &args.load.request)?;
+        let (load, notes) = given_again::supply(&plan.load, given)?;
+        let site = Site::of(&load.workload, &machine.root)?;
+        let plan = FixedPlan { load, ..plan };
+        Ok(Prepared { plan, site, notes })
+    }
+
+    fn run(plan: &FixedPlan) -> &RunPlan {
+        &plan.load.run
+    }
+
+    fn check(plan: &FixedPlan) -> Result<(), ImplausiblePlan> {
+        plan.load.check()
+    }
+
+    fn workload(plan: &FixedPlan) -> String {
+        format!("{} at {}", plan.load.workload, plan.rate)
+    }
+
+    fn keeps_secrets(args: &FixedArgs) -> bool {
+        args.load.server.keep_secrets
+    }
+
+    fn shown(plan: &FixedPlan) -> FixedPlan {
+        FixedPlan {
+            load: plan.load.without_secrets(),
+            ..plan.clone()
+        }
+    }
+
+    fn flags_to_resume(plan: &FixedPlan) -> String {
+        given_again::flags_to_resume(&plan.load)
+    }
+
+    fn requirements(plan: &FixedPlan, site: &Site, machine: &Machine) -> Vec<Requirement> {
+        site.requirements(&machine.root, &plan.load.run.cpus)
+    }
+
+    fn planner(plan: &FixedPlan) -> impl Planner<Setting = AtRate, Outcome = ()> {
+        let settings = vec![AtRate { rate: plan.rate }];
+        let words = |setting: &AtRate| setting.rate.to_string();
+        VisitPlanner::of(&plan.load.run, settings, words, |_| None)
+    }
+
+    fn runner<'a>(
+        plan: &'a FixedPlan,
+        site: &Site,
+        machine: &'a Machine,
+    ) -> Result<Box<dyn Runner<AtRate, ()> + 'a>, RunError> {
+        Ok(Box::new(site.runner(&plan.load, &machine.root)?))
+    }
+
+    fn stages(plan: &FixedPlan) -> Vec<Stage> {
+        let window = human_minutes(plan.load.run.window);
+        let words = format!("{} for {window}", plan.rate);
+        vec![Stage {
+            phase: Phase::Level { level: None },
+            words,
+        }]
+    }
+
+    fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings {
+        study::findings(plan, trials)
+    }
+
+    fn unanswered(findings: &FixedFindings) -> Option<String> {
+        (findings.completed == 0).then(|| "no request was answered".to_owned())
+    }
+
+    fn picture(_: &FixedPlan, trials: &[FixedTrial]) -> Vec<Second> {
+        trials
+            .last()
+            .map_or(Vec::new(), |trial| trial.seconds.clone())
+    }
+
+    fn document<'a>(report: &'a ReportOf<'a, FixedRate>, seconds: &'a Vec<Second>) -> Document<'a> {
+        document::document(report, seconds)
+    }
+}

@@ -1,0 +1,14 @@
+//! `plimsoll run`: one rate, one trial. What does the service answer at this load?
+
+mod args;
+mod document;
+mod experiment;
+mod plan;
+mod study;
+#[cfg(test)]
+mod tests;
+
+pub use args::FixedArgs;
+pub use experiment::FixedRate;
+pub use plan::FixedPlan;
+pub use study::FixedFindings;

@@ -1,0 +1,117 @@
+//! From the trial to findings: pure.
+
+use super::experiment::FixedTrial;
+use super::plan::FixedPlan;
+use plimsoll_model::{Errors, Histogram, Rate};
+use plimsoll_study::bootstrap::shows_quantile;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::time::Duration;
+
+/// What was seen; null where nothing shows it. Of one trial, so without intervals.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct FixedFindings {
+    /// Whether nothing disturbed the trial; the reasons are in the record.
+    pub valid: bool,
+    /// Seconds measured.
+    pub measured_s: f64,
+    /// Requests per second that were due, on average.
+    pub asked_rps: f64,
+    /// Requests that were due in the window.
+    pub intended: u64,
+    /// Good answers per second.
+    pub served_rps: f64,
+    /// Good answers in the window.
+    pub completed: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Those that failed, by kind.
+    pub errors: Errors,
+    /// Requests without an answer at the end.
+    pub unfinished: u64,
+    /// From the intended start to the last byte of a good answer, in microseconds.
+    pub latency_us: Quantiles,
+    /// How late the generator was, in microseconds: part of the latency.
+    pub slip_us: Quantiles,
+    /// CPU time of the service per good answer, in microseconds.
+    pub cpu_us_per_request: Option<f64>,
+    /// CPU time of the generator per good answer, in microseconds.
+    pub generator_us_per_request: Option<f64>,
+    /// CPU use of the service's CPUs, in percent.
+    pub cpu_pct: Option<f64>,
+    /// Seconds in which fewer than 90 % of the requests asked for were answered.
+    pub slow_seconds: usize,
+}
+
+/// Quantiles; null where too few values show them (p99 takes 299).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Quantiles {
+    pub mean: Option<f64>,
+    pub p50: Option<f64>,
+    pub p75: Option<f64>,
+    pub p90: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub p999: Option<f64>,
+    pub max: Option<f64>,
+}
+
+impl Quantiles {
+    fn of(values: &Histogram) -> Quantiles {
+        let us = |time: Duration| time.as_secs_f64() * 1e6;
+        let shown = |q| {
+            let shows = shows_quantile(values, q);
+            values.quantile(q).filter(|_| shows).map(us)
+        };
+        Quantiles {
+            mean: values.mean().map(us),
+            p50: shown(0.5),
+            p75: shown(0.75),
+            p90: shown(0.9),
+            p95: shown(0.95),
+            p99: shown(0.99),
+            p999: shown(0.999),
+            max: values.max().map(us),
+        }
+    }
+}
+
+/// Below this share of the requests asked for a second counts as slow: at 100/s a Poisson process
+/// itself has fewer in one second of six, so only from [`ENOUGH`] requests a second.
+const SLOW: f64 = 0.9;
+const ENOUGH: f64 = 1000.0;
+
+pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings {
+    let Some(trial) = trials.last() else {
+        return FixedFindings::default();
+    };
+    let work = &trial.work;
+    let per_request = |time: Option<plimsoll_model::CpuTime>| time?.us_per(work.completed);
+    let is_slow = |second: &&plimsoll_model::Second| {
+        let served = second.completed as f64 / second.length.as_secs_f64();
+        second.measured && served < SLOW * plan.rate.get()
+    };
+    FixedFindings {
+        valid: trial.verdict.is_valid(),
+        measured_s: trial.window.as_secs_f64(),
+        asked_rps: plan.rate.get(),
+        intended: work.intended,
+        served_rps: Rate::of(work.completed, trial.window).get(),
+        completed: work.completed,
+        failed: work.errors.total(),
+        errors: work.errors,
+        unfinished: work.unfinished,
+        latency_us: Quantiles::of(&work.latency),
+        slip_us: Quantiles::of(&work.slip),
+        cpu_us_per_request: per_request(trial.service.as_ref().map(|service| service.cpu)),
+        generator_us_per_request: per_request(trial.generator_cpu),
+        cpu_pct: trial
+            .machine
+            .service_share(trial.service.as_ref())
+            .map(|share| 100.0 * share.get()),
+        slow_seconds: match plan.rate.get() >= ENOUGH {
+            true => trial.seconds.iter().filter(is_slow).count(),
+            false => 0,
+        },
+    }
+}

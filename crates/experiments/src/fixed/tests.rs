@@ -1,0 +1,75 @@
+//! What flags ask for, and what follows from a trial.
+
+use super::FixedFindings;
+use super::plan::{AtRate, FixedPlan, asked};
+use super::study::findings;
+use crate::experiment::Experiment;
+use plimsoll_model::{
+    CpuTime, HttpService, Phase, Plan, Rate, ServiceUse, Trial, TrialSpec, Workload,
+};
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+#[test]
+fn a_number_of_requests_is_a_time_at_the_rate() {
+    let of = |rps: Option<f64>, requests: Option<u64>| {
+        let duration = requests.is_none().then(|| Duration::from_secs(3));
+        let rate = rps.and_then(Rate::per_second);
+        let asked = asked(rate, duration, requests.and_then(NonZeroU64::new));
+        asked.map(|(rate, window)| (rate.get(), window.as_secs_f64()))
+    };
+    assert_eq!(of(None, None).unwrap(), (1000.0, 3.0));
+    assert_eq!(of(Some(50.0), Some(1000)).unwrap(), (50.0, 20.0));
+    let refused = |rps, requests| of(Some(rps), Some(requests)).unwrap_err().to_string();
+    assert!(refused(5000.0, 10).contains("2ms"));
+    assert!(refused(1.0, 100_000).contains("more than a day"));
+}
+
+/// Two seconds at 1,000/s, of which so many are answered, each after a millisecond.
+fn found(answered: u64) -> FixedFindings {
+    let http = HttpService::get("http://h/", 1, Duration::from_secs(1));
+    let rate = Rate::per_second(1000.0).unwrap();
+    let plan = FixedPlan {
+        rate,
+        load: Plan::blank(Workload::Http(http)),
+    };
+    let window = Duration::from_secs(2);
+    let spec = TrialSpec::blank(Phase::Level { level: None }, AtRate { rate }, window);
+    let mut trial: Trial<AtRate, ()> = Trial::begun(spec, 0);
+    trial.work.intended = 2000;
+    for _ in 0..answered {
+        trial.work.count(Duration::from_millis(1));
+    }
+    trial.work.errors.timeout = 2000 - answered;
+    trial.service = Some(ServiceUse {
+        cpu: CpuTime(Duration::from_millis(answered / 10)),
+        run_delay: None,
+        context_switches: None,
+    });
+    findings(&plan, &[trial])
+}
+
+#[test]
+fn rates_errors_and_cpu_time_are_of_the_window() {
+    let found = found(1900);
+    assert_eq!(
+        (found.served_rps, found.failed, found.errors.timeout),
+        (950.0, 100, 100)
+    );
+    assert_eq!(found.cpu_us_per_request, Some(100.0));
+    let p99 = found.latency_us.p99.unwrap();
+    assert!((p99 / 1000.0 - 1.0).abs() < 0.002, "{p99}");
+}
+
+#[test]
+fn a_quantile_that_too_few_answers_show_is_unknown() {
+    let found = found(200);
+    assert!(found.latency_us.p50.is_some() && found.latency_us.max.is_some());
+    assert_eq!((found.latency_us.p99, found.latency_us.p999), (None, None));
+}
+
+#[test]
+fn no_answer_is_no_success() {
+    assert!(super::FixedRate::unanswered(&found(0)).is_some());
+    assert_eq!(super::FixedRate::unanswered(&found(1)), None);
+}
