@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// The shortest run of each experiment, as far as its last argument.
-const RUNS: [(&str, &str); 7] = [
+const RUNS: [(&str, &str); 8] = [
     (
         "sweep",
         "--quick --trials 1 -z 200ms --levels 20 --rated 500",
@@ -29,6 +29,7 @@ const RUNS: [(&str, &str); 7] = [
         "burst",
         "--burst 300ms --break 300ms --cycles 1 --step 20ms",
     ),
+    ("run", "--rate 500 -z 200ms"),
 ];
 
 /// Flags of all commands.

@@ -34,7 +34,7 @@ fn without_a_cgroup_orphans_are_restricted_counted_and_ended() {
     let work = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; echo $$ >done; sleep 1000";
     let script = format!("setsid sh -c '({work}) &'; until [ -s done ]; do sleep 0.05; done");
     let ended = Ended::of(place.of_nobody(["--period", "10s", "--", "sh", "-c", &script]));
-    ended.says(0, &["are held and ended, but stay if Plimsoll is killed"]);
+    ended.says(0, &["are held and ended; if Plimsoll is killed"]);
     let orphan = fs::read_to_string(place.folder.path("done")).unwrap();
     assert!(!lives(orphan.trim()), "{ended:?}");
     let used = ended.stderr.split("got ").nth(1).unwrap();
