@@ -46,9 +46,10 @@ const FOR_TESTS: [(&str, &str); 4] = [
 ];
 
 /// Folders of `experiments`, and which other of them each may name.
-const EXPERIMENTS: [(&str, &[&str]); 9] = [
+const EXPERIMENTS: [(&str, &[&str]); 10] = [
     ("sweep", &[]),
     ("copies", &[]),
+    ("fixed", &[]),
     ("yields", &[]),
     ("import", &[]),
     ("selftest", &["sweep"]),

@@ -284,7 +284,7 @@ fn without_permission_the_next_best_mechanism_is_used_and_named() {
             "by idle",
             "may not make a cgroup",
             "what is lost here",
-            "stay if Plimsoll is killed",
+            "if Plimsoll is killed, they stay",
         ],
     );
     assert_eq!(ended.stdout.trim(), "5", "{ended:?}");
