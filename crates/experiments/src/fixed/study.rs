@@ -46,13 +46,21 @@ pub struct FixedFindings {
 /// Quantiles; null where too few values show them (p99 takes 299).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Quantiles {
+    /// The mean.
     pub mean: Option<f64>,
+    /// The median.
     pub p50: Option<f64>,
+    /// What 75 % do not exceed.
     pub p75: Option<f64>,
+    /// What 90 % do not exceed.
     pub p90: Option<f64>,
+    /// What 95 % do not exceed.
     pub p95: Option<f64>,
+    /// What 99 % do not exceed.
     pub p99: Option<f64>,
+    /// What 99.9 % do not exceed.
     pub p999: Option<f64>,
+    /// The largest value.
     pub max: Option<f64>,
 }
 

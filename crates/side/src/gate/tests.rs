@@ -25,6 +25,7 @@ impl Fake {
         let own = std::process::id();
         let own_stat = fs::read_to_string(format!("/proc/{own}/stat")).unwrap();
         fake.write(&format!("proc/{own}/stat"), &own_stat);
+        std::os::unix::fs::symlink(own.to_string(), fake.path("proc/self")).unwrap();
         fake.write("proc/100/stat", &stat(0));
         fake.write("sys/devices/system/cpu/online", "0-1\n");
         for cpu in 0..2 {
