@@ -7,7 +7,8 @@ use std::process::{Child, Stdio};
 
 /// A sweep of the hash service that takes long enough to be watched.
 const SWEEP: &str = "sweep --quick --rated 100 --levels 20,40 --trials 50 --duration 200ms \
-                     --seed 1 --cpus 0 -o run.plimsoll";
+                     --seed 1 --cpus 0 --max-slip 10s --max-steal 100% --max-other 100% \
+                     -o run.plimsoll";
 
 fn watched(folder: &Folder, pty: &Pty, stdout: Stdio) -> Child {
     let mut command = folder.command(SWEEP);

@@ -83,7 +83,7 @@ fn a_real_prometheus_reads_what_a_service_serves() {
         Some(400.0)
     );
     assert_eq!(
-        value(at, "plimsoll_service_offered_requests_per_second"),
+        value(at, "round(plimsoll_service_offered_requests_per_second)"),
         Some(80.0)
     );
     let buckets = value(at, "count(plimsoll_service_latency_seconds_bucket)");
