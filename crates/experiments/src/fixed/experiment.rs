@@ -113,7 +113,11 @@ impl Experiment for FixedRate {
     }
 
     fn unanswered(findings: &FixedFindings) -> Option<String> {
-        (findings.completed == 0).then(|| "no request was answered".to_owned())
+        match (findings.completed, findings.failed) {
+            (0, _) => Some("no request was answered".to_owned()),
+            (_, 0) => None,
+            (_, failed) => Some(format!("{failed} of {} requests failed", findings.intended)),
+        }
     }
 
     fn picture(_: &FixedPlan, trials: &[FixedTrial]) -> Vec<Second> {

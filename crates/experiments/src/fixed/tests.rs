@@ -69,7 +69,9 @@ fn a_quantile_that_too_few_answers_show_is_unknown() {
 }
 
 #[test]
-fn no_answer_is_no_success() {
+fn a_failed_request_is_no_success() {
     assert!(super::FixedRate::unanswered(&found(0)).is_some());
-    assert_eq!(super::FixedRate::unanswered(&found(1)), None);
+    let one = super::FixedRate::unanswered(&found(1999)).unwrap();
+    assert_eq!(one, "1 of 2000 requests failed");
+    assert_eq!(super::FixedRate::unanswered(&found(2000)), None);
 }
