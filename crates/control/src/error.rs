@@ -113,13 +113,13 @@ pub enum ControlError {
          /tmp", .folder.display()
     )]
     Unstable { folder: PathBuf, source: io::Error },
-    /// Nobody could tell later whether this process has ended.
+    /// A repair could not determine whether this process has ended.
     #[error(
         "{} is not of the PID namespace that this process runs in, so what a killed run has changed could not be given back; mount it (mount -t proc proc /proc, or unshare with --mount-proc)",
         .proc.display()
     )]
     OtherProc { proc: PathBuf },
-    /// Its content is another folder's.
+    /// It holds files of another folder.
     #[error("{} is kept, because something is mounted at {}: unmount it, and the next start removes it", .folder.display(), .point.display())]
     Mounted { folder: PathBuf, point: PathBuf },
     /// Nothing tells which processes have ended.

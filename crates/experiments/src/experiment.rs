@@ -178,7 +178,7 @@ pub struct HelpPage {
     /// The flags that the short help (`-h`) shows.
     pub short: &'static [(&'static str, &'static str)],
     /// Flags that cannot be given with `--resume`.
-    pub fixed: &'static [&'static str],
+    pub fixed: &'static [&'static [&'static str]],
 }
 
 /// An experiment: a question, a varied factor, and a measurement.

@@ -148,7 +148,8 @@ fn experiment(mut command: Command, page: &HelpPage) -> Command {
     let is_of_service = |arg: &&Arg| arg.get_help_heading() == Some(FOR_THE_HASH_SERVICE);
     let of_service = command.get_arguments().filter(is_of_service);
     let of_service: Vec<clap::Id> = of_service.map(|arg| arg.get_id().clone()).collect();
-    let fixed = page.fixed.iter().chain(&BOUNDS).map(clap::Id::from);
+    let fixed = page.fixed.iter().copied().flatten();
+    let fixed = fixed.chain(&BOUNDS).map(clap::Id::from);
     let fixed: Vec<clap::Id> = fixed.chain(of_service).collect();
     command.mut_arg("resume", |arg| arg.conflicts_with_all(fixed))
 }

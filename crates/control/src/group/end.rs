@@ -57,7 +57,8 @@ impl Group {
     /// that a repair could not find by itself. Call it now and then.
     pub fn reap(&mut self) -> Result<(), ControlError> {
         if self.made.is_empty() {
-            self.record_unmarked()?;
+            // What cannot be recorded now is tried again, and reported, before it is stopped.
+            let _ = self.record_unmarked();
         }
         if !self.capabilities.keeps_orphans {
             return Ok(());
@@ -86,8 +87,8 @@ impl Group {
         })
     }
 
-    /// Records processes that a repair would not find by their mark. Call it before and after they
-    /// are stopped: once this process is killed, only the journal has them.
+    /// Records processes that a repair cannot find by their mark. Call it before and after they are
+    /// stopped: once this process is killed, only the journal has them.
     pub(super) fn record_unmarked(&mut self) -> Result<(), ControlError> {
         let trees: Vec<Tree<'_>> = self.trees().collect();
         for tree in trees {

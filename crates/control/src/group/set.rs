@@ -164,15 +164,20 @@ impl Group {
             None => false,
         };
         if !done {
-            self.record_unmarked()?;
+            // A thaw does not depend on the journal.
+            if on {
+                self.record_unmarked()?;
+            }
             for tree in self.trees() {
                 tree::freeze(&self.root, tree, on)?;
             }
-            // What was started meanwhile.
-            self.record_unmarked()?;
         }
         self.current.frozen = on;
-        Ok(())
+        match on && !done {
+            // What was started meanwhile.
+            true => self.record_unmarked(),
+            false => Ok(()),
+        }
     }
 
     /// The folder that provides a mechanism; `None` if it is provided without a cgroup.

@@ -64,6 +64,7 @@ mod tests {
         assert!(!owner(13, 345), "another process");
         assert!(!owner(900, 344), "a reused PID");
     }
+
     #[test]
     fn a_namespace_lives_as_long_as_a_process_of_it() {
         let dir = tempfile::tempdir().unwrap();

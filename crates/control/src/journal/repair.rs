@@ -311,8 +311,8 @@ enum Foreign {
 /// Changes of a dead process that are not undone.
 enum Changes {
     Here(BTreeMap<u64, Change>),
-    /// Of a run that has ended in a PID namespace within this one, in which others still run: they
-    /// may be its commands, by numbers that are valid there.
+    /// Of a run that has ended in a PID namespace within this one, in which other processes
+    /// run: they may be its commands, by numbers that are valid there.
     InNamespace,
     /// Made on another machine, or by a run that may be alive.
     Elsewhere,
@@ -321,7 +321,7 @@ enum Changes {
 /// What is to be done about [`Changes::InNamespace`].
 fn in_namespace(path: &Path) -> String {
     format!(
-        "Not given back: {} is of a run in another PID namespace, where processes still run; run plimsoll repair there, or end them and run it here.",
+        "Not given back: {} is of a run in another PID namespace, where other processes run; run plimsoll repair there, or end them and run it here.",
         path.display()
     )
 }

@@ -166,6 +166,19 @@ fn read(flag: &str, path: &str, most: Bytes) -> Result<Vec<u8>, RunError> {
     }
 }
 
+/// Flags of a server that decide the plan: `--resume` refuses them. Headers and bodies may be given
+/// again.
+pub(crate) const FIXED_OF_SERVER: &[&str] = &[
+    "method",
+    "connections",
+    "timeout",
+    "insecure",
+    "expect_status",
+    "service_cpus",
+    "service_pid",
+    "service_cgroup",
+];
+
 /// How requests arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalChoice {

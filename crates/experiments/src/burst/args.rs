@@ -2,7 +2,7 @@
 
 use super::pattern;
 use crate::args::value::{pid, positive_duration, rate};
-use crate::args::{LoadArgs, URL_OR_RECORD, url_or_record};
+use crate::args::{FIXED_OF_SERVER, LoadArgs, URL_OR_RECORD, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::{Rate, RatePhase, parse_duration};
@@ -47,27 +47,10 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("service_pid", "The service's process, or that of its VM"),
     ],
     fixed: &[
-        "rate",
-        "burst",
-        "pause",
-        "pattern",
-        "cycles",
-        "quick",
-        "against_pid",
-        "against_cgroup",
-        "waiting",
-        "step",
-        "arrivals",
-        "seed",
-        "cpus",
-        "method",
-        "connections",
-        "timeout",
-        "insecure",
-        "expect_status",
-        "service_cpus",
-        "service_pid",
-        "service_cgroup",
+        PATTERN,
+        &["against_pid", "against_cgroup"],
+        MEASUREMENT,
+        FIXED_OF_SERVER,
     ],
 };
 

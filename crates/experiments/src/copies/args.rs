@@ -26,7 +26,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("quick", "Each number once"),
         ("cpus", "CPUs that copies are pinned to"),
     ],
-    fixed: &["numbers", "quick", "trials", "timeout", "seed", "cpus"],
+    fixed: &[&["numbers", "quick", "trials", "timeout", "seed", "cpus"]],
 };
 
 /// `plimsoll copies`

@@ -1,7 +1,7 @@
 //! The flags of `plimsoll run`.
 
 use crate::args::value::{rate, window};
-use crate::args::{LoadArgs, url_or_record};
+use crate::args::{FIXED_OF_SERVER, LoadArgs, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::Rate;
@@ -40,22 +40,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("connections", "Connections kept open"),
         ("insecure", "Accept any TLS certificate"),
     ],
-    fixed: &[
-        "rate",
-        "duration",
-        "requests",
-        "arrivals",
-        "seed",
-        "cpus",
-        "method",
-        "connections",
-        "timeout",
-        "insecure",
-        "expect_status",
-        "service_cpus",
-        "service_pid",
-        "service_cgroup",
-    ],
+    fixed: &[FLAGS, FIXED_OF_SERVER],
 };
 
 /// `plimsoll run`

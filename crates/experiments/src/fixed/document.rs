@@ -24,6 +24,9 @@ pub(super) fn document<'a>(
         Role::Doubt,
         doubts.into_iter().map(|text| Ink::Yellow.says(text)),
     );
+    let note =
+        "One trial: no interval. plimsoll sweep, or several runs, show how much figures vary.";
+    out.say(Role::Note, [Ink::Dim.says(note)]);
     out.table(times(found));
     out.table(counts(found));
     out.charts(chart(seconds));

@@ -2,7 +2,7 @@
 
 use super::experiment::FixedTrial;
 use super::plan::FixedPlan;
-use plimsoll_model::{Errors, Histogram, Rate};
+use plimsoll_model::{CpuTime, Errors, Histogram, Rate, Second};
 use plimsoll_study::bootstrap::shows_quantile;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,7 +39,8 @@ pub struct FixedFindings {
     pub generator_us_per_request: Option<f64>,
     /// CPU use of the service's CPUs, in percent.
     pub cpu_pct: Option<f64>,
-    /// Seconds in which fewer than 90 % of the requests asked for were answered.
+    /// Seconds in which fewer than 90 % of the requests asked for were answered, and fewer than five
+    /// standard deviations of a Poisson process below them.
     pub slow_seconds: usize,
 }
 
@@ -84,21 +85,24 @@ impl Quantiles {
     }
 }
 
-/// Below this share of the requests asked for a second counts as slow: at 100/s a Poisson process
-/// itself has fewer in one second of six, so only from [`ENOUGH`] requests a second.
+/// Below this share of the requests asked for a second counts as slow.
 const SLOW: f64 = 0.9;
-const ENOUGH: f64 = 1000.0;
+/// So many standard deviations below them are no fluctuation of the arrivals: once in 3 million
+/// seconds.
+const DEVIATIONS: f64 = 5.0;
+
+pub(super) fn is_slow(second: &Second, rate: Rate) -> bool {
+    let asked = rate.get() * second.length.as_secs_f64();
+    let least = f64::min(SLOW * asked, asked - DEVIATIONS * asked.sqrt());
+    second.measured && (second.completed as f64) < least
+}
 
 pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings {
     let Some(trial) = trials.last() else {
         return FixedFindings::default();
     };
     let work = &trial.work;
-    let per_request = |time: Option<plimsoll_model::CpuTime>| time?.us_per(work.completed);
-    let is_slow = |second: &&plimsoll_model::Second| {
-        let served = second.completed as f64 / second.length.as_secs_f64();
-        second.measured && served < SLOW * plan.rate.get()
-    };
+    let per_request = |time: Option<CpuTime>| time?.us_per(work.completed);
     FixedFindings {
         valid: trial.verdict.is_valid(),
         measured_s: trial.window.as_secs_f64(),
@@ -117,9 +121,10 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
             .machine
             .service_share(trial.service.as_ref())
             .map(|share| 100.0 * share.get()),
-        slow_seconds: match plan.rate.get() >= ENOUGH {
-            true => trial.seconds.iter().filter(is_slow).count(),
-            false => 0,
-        },
+        slow_seconds: trial
+            .seconds
+            .iter()
+            .filter(|second| is_slow(second, plan.rate))
+            .count(),
     }
 }

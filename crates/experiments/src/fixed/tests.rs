@@ -2,10 +2,10 @@
 
 use super::FixedFindings;
 use super::plan::{AtRate, FixedPlan, asked};
-use super::study::findings;
+use super::study::{findings, is_slow};
 use crate::experiment::Experiment;
 use plimsoll_model::{
-    CpuTime, HttpService, Phase, Plan, Rate, ServiceUse, Trial, TrialSpec, Workload,
+    CpuTime, HttpService, Phase, Plan, Rate, Second, ServiceUse, Trial, TrialSpec, Workload,
 };
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -66,6 +66,23 @@ fn a_quantile_that_too_few_answers_show_is_unknown() {
     let found = found(200);
     assert!(found.latency_us.p50.is_some() && found.latency_us.max.is_some());
     assert_eq!((found.latency_us.p99, found.latency_us.p999), (None, None));
+}
+
+#[test]
+fn a_slow_second_is_no_fluctuation_of_the_arrivals() {
+    let slow = |rps, completed| {
+        let second = Second {
+            length: Duration::from_secs(1),
+            measured: true,
+            completed,
+            ..Second::default()
+        };
+        is_slow(&second, Rate::per_second(rps).unwrap())
+    };
+    assert!(slow(10_000.0, 8_999) && !slow(10_000.0, 9_001));
+    // Five deviations at 1,000/s are 158.
+    assert!(slow(1000.0, 841) && !slow(1000.0, 899));
+    assert!(!slow(10.0, 0), "in one second of 22,000 none arrives");
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl Experiment for WakeUps {
     const HELP: HelpPage = HelpPage {
         headings: &[("Measurement", FLAGS)],
         short: &[("sleeps", "The lengths of the sleeps")],
-        fixed: FLAGS,
+        fixed: &[FLAGS],
     };
     const LIVE: LiveCharts = LiveCharts {
         times_title: "Lateness (log scale) by sleep, us",

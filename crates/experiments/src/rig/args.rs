@@ -71,7 +71,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("burn", "What the recommended policy burns at most"),
         ("max_slip", "How late a call may be at p99 (wait)"),
     ],
-    fixed: PLAN,
+    fixed: &[PLAN],
 };
 
 /// `plimsoll rig`

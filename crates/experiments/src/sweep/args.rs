@@ -49,7 +49,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("insecure", "Accept any TLS certificate"),
     ],
     // The other flags are compared with the record.
-    fixed: &[
+    fixed: &[&[
         "quick",
         "precision",
         "arrivals",
@@ -60,7 +60,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         "service_cpus",
         "service_pid",
         "service_cgroup",
-    ],
+    ]],
 };
 
 /// `plimsoll sweep`

@@ -71,7 +71,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("quick", "Fewer kinds of wake-ups (under 2 minutes)"),
         ("max_slip", "How late the waker may be at p99"),
     ],
-    fixed: PLAN,
+    fixed: &[PLAN],
 };
 
 /// `plimsoll wake`

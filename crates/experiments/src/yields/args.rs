@@ -2,14 +2,14 @@
 
 use super::StepLoads;
 use crate::args::value::{positive_duration, rate, share, window};
-use crate::args::{Effort, LoadArgs, url_or_record};
+use crate::args::{Effort, FIXED_OF_SERVER, LoadArgs, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::{Arm, Budget, LoadLevel, Rate, Share};
 use std::time::Duration;
 
 /// Flags that decide the plan: the question, the measurement, and the server.
-const FIXED: &[&str] = &[
+const FLAGS: &[&str] = &[
     "load",
     "rate",
     "rated",
@@ -27,16 +27,7 @@ const FIXED: &[&str] = &[
     "arrivals",
     "seed",
     "cpus",
-    "method",
-    "connections",
-    "timeout",
-    "insecure",
-    "expect_status",
-    "service_cpus",
-    "service_pid",
-    "service_cgroup",
 ];
-const FLAGS: &[&str] = FIXED.split_at(17).0;
 const OF_QUESTION: usize = 12;
 
 pub(super) const HELP: HelpPage = HelpPage {
@@ -64,7 +55,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ),
         ("passes", "How often each arm is visited"),
     ],
-    fixed: FIXED,
+    fixed: &[FLAGS, FIXED_OF_SERVER],
 };
 
 const YIELD_HELP: &str = "\
