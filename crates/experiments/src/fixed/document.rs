@@ -134,27 +134,27 @@ fn times(found: &FixedFindings) -> Table {
         .on_page("times")
 }
 
+/// A row for each figure, so that it fits any width.
 fn counts(found: &FixedFindings) -> Table {
-    let us = |value: Option<f64>| value.map_or("-".to_owned(), |us| format!("{us:.1}"));
-    let one = |text: String| [text];
+    let figure = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
+    let rows = [
+        ("requests due", found.intended.to_string()),
+        ("answered", found.completed.to_string()),
+        ("failed", found.failed.to_string()),
+        ("unanswered at the end", found.unfinished.to_string()),
+        ("CPU use of the service's CPUs, %", figure(found.cpu_pct)),
+        (
+            "CPU time of the service, us per answer",
+            figure(found.cpu_us_per_request),
+        ),
+        (
+            "CPU time of the generator, us per answer",
+            figure(found.generator_us_per_request),
+        ),
+    ];
     let columns = vec![
-        Column::new("due", "", 0, one(found.intended.to_string())),
-        Column::new("answered", "", 0, one(found.completed.to_string())),
-        Column::new("failed", "", 0, one(found.failed.to_string())),
-        Column::new("open", "", 1, one(found.unfinished.to_string())),
-        Column::new(
-            "service",
-            "us CPU/req",
-            0,
-            one(us(found.cpu_us_per_request)),
-        ),
-        Column::new(
-            "generator",
-            "us CPU/req",
-            1,
-            one(us(found.generator_us_per_request)),
-        ),
-        Column::new("CPU", "%", 0, one(us(found.cpu_pct))),
+        Column::words("figure", "", 0, &rows, |(name, _)| (*name).to_owned()),
+        Column::words("value", "", 0, &rows, |(_, value)| value.clone()),
     ];
     Table::of(columns).on_page("requests")
 }
