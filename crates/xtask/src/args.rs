@@ -4,6 +4,7 @@
 use crate::dist::Target;
 use crate::error::XtaskError;
 use crate::guest::burst::{self, BurstArgs};
+use crate::guest::pressure::Pressure;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -28,11 +29,13 @@ seen from outside and from inside; under KVM where guests boot with it, otherwis
   --out DIR             where records and the picture go (target/guest/burst)
   -- FLAGS...           more flags of plimsoll burst
 
-cargo xtask guest memory [-- FLAGS...]
+cargo xtask guest memory|disk [-- FLAGS...]
 
-Runs plimsoll yield in a virtual machine of 1,200 MiB with swap: a service with 512 MiB beside a
-job that takes all memory, without care, with the least CPU weight, and with memory.high.
-  -- FLAGS...           more flags of plimsoll yield, such as --passes 5
+Runs plimsoll yield in a virtual machine. memory: a service with 512 MiB of 1,200 MiB, and swap,
+beside a job that takes all memory, without care, with the least CPU weight, and with memory.high.
+disk: a service with files beside a job that uses the same disk of 20 MB/s, without care, with the
+least CPU weight, and with the least io.weight, by the scheduler bfq and then by io.cost.
+  -- FLAGS...           flags of plimsoll yield, more of them or in place of these
 
 cargo xtask dist [--target TRIPLE] [--check]
 
@@ -62,8 +65,8 @@ pub(crate) enum Task {
     Help,
     Guest(GuestArgs),
     GuestBurst(BurstArgs),
-    /// Flags of `plimsoll yield`.
-    GuestMemory(Vec<String>),
+    /// With flags of `plimsoll yield`.
+    GuestPressure(Pressure, Vec<String>),
     Dist(DistArgs),
     Reliability,
     Fuzz(FuzzArgs),
@@ -117,8 +120,9 @@ fn guest(typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
     if typed.next_if(|word| word == "burst").is_some() {
         return Ok(burst::parse(typed)?.map_or(Task::Help, Task::GuestBurst));
     }
-    if typed.next_if(|word| word == "memory").is_some() {
-        return memory(typed);
+    if let Some(pressure) = typed.peek().and_then(|word| Pressure::of(word)) {
+        typed.next();
+        return under_pressure(pressure, typed);
     }
     let mut args = GuestArgs {
         target: Target::X86,
@@ -145,10 +149,13 @@ fn guest(typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
     Ok(Task::Guest(args))
 }
 
-fn memory(mut typed: impl Iterator<Item = String>) -> Result<Task, XtaskError> {
+fn under_pressure(
+    pressure: Pressure,
+    mut typed: impl Iterator<Item = String>,
+) -> Result<Task, XtaskError> {
     match typed.next().as_deref() {
-        None => Ok(Task::GuestMemory(Vec::new())),
-        Some("--") => Ok(Task::GuestMemory(typed.collect())),
+        None => Ok(Task::GuestPressure(pressure, Vec::new())),
+        Some("--") => Ok(Task::GuestPressure(pressure, typed.collect())),
         Some("-h" | "--help") => Ok(Task::Help),
         Some(word) => Err(XtaskError::Usage(format!(
             "unknown argument '{word}'; give flags of plimsoll yield after --"
@@ -243,10 +250,10 @@ mod tests {
     fn flags_of_a_measurement_in_a_guest_follow_two_dashes() {
         let flags = ["--passes", "3"].map(str::to_owned).to_vec();
         let asked = parsed("guest memory -- --passes 3").unwrap();
-        assert_eq!(asked, Task::GuestMemory(flags));
+        assert_eq!(asked, Task::GuestPressure(Pressure::Memory, flags));
         assert_eq!(
-            parsed("guest memory").unwrap(),
-            Task::GuestMemory(Vec::new())
+            parsed("guest disk").unwrap(),
+            Task::GuestPressure(Pressure::Disk, Vec::new())
         );
     }
 

@@ -44,7 +44,7 @@ fn run(typed: impl Iterator<Item = String>) -> Result<u8, XtaskError> {
         Task::Dist(args) => dist::run(&args),
         Task::Guest(args) => guest::run(&args),
         Task::GuestBurst(args) => guest::burst::run(&args),
-        Task::GuestMemory(flags) => guest::memory::run(&flags),
+        Task::GuestPressure(pressure, flags) => guest::pressure::run(pressure, &flags),
         Task::Fuzz(args) => fuzz::run(&args),
     }
 }

@@ -17,6 +17,7 @@ pub(crate) const DTC: Tool = Tool::new("dtc", "device-tree-compiler");
 pub(crate) const FDT_OVERLAY: Tool = Tool::new("fdtoverlay", "device-tree-compiler");
 pub(crate) const IASL: Tool = Tool::new("iasl", "acpica-tools");
 pub(crate) const BUSYBOX: Tool = Tool::new("busybox", "busybox-static");
+pub(crate) const MKE2FS: Tool = Tool::new("mke2fs", "e2fsprogs");
 pub(crate) const LDD: Tool = Tool::new("ldd", "libc-bin");
 pub(crate) const STRIP: Tool = Tool::new("strip", "binutils");
 pub(crate) const STRIP_ARM64: Tool =

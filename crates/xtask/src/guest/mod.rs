@@ -8,7 +8,7 @@ mod debian;
 mod idle_states;
 mod init;
 mod libraries;
-pub(crate) mod memory;
+pub(crate) mod pressure;
 mod qemu;
 mod suites;
 
