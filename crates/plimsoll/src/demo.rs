@@ -26,7 +26,7 @@ use effects::Children;
 use front::{FrontEnd, Terminal};
 use pages::{PAGES, Page};
 use plimsoll_experiments::args::value::{cpus, rate};
-use plimsoll_experiments::args::{allowed_cpus, any_seed, hash_service};
+use plimsoll_experiments::args::{HashArgs, allowed_cpus, any_seed, hash_service};
 use plimsoll_host::Root;
 use plimsoll_lab::Service;
 use plimsoll_law::LatencyGoal;
@@ -60,8 +60,10 @@ On a terminal, or with --web in a browser, the lab is live: sliders set the load
 of the hash service and the headroom of the job, and charts show what that does.
 The job runs under `plimsoll side` and ends with the lab. The rating of the
 service is measured once per machine, in 12 s, and kept. --goal, --rated,
---recalibrate and --cpus are for the live lab. The address of --web has a random
-part, and answers on this machine alone.
+--recalibrate, --cpus and the flags of the hash service are for the live lab. The address of --web has a random
+part, and answers on this machine alone. Pages are measured with a service of
+their own: a sideload in the live lab shows what memory pressure does to the
+service with --memory.
 
 Examples:
   plimsoll demo
@@ -127,6 +129,9 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "LIST", value_parser = cpus)]
     cpus: Option<CpuSet>,
 
+    #[command(flatten)]
+    hash: HashArgs,
+
     /// Flags of the experiment behind the page, after `--`.
     #[arg(last = true, value_name = "FLAGS")]
     more: Vec<OsString>,
@@ -136,6 +141,10 @@ pub(crate) fn run(args: &DemoArgs, output: &Output) -> Result<(), Failure> {
     let (page, scenario) = args.chosen()?;
     if !args.batch {
         return live(args, page, &scenario, output);
+    }
+    if args.hash.memory.is_some() || args.hash.files.is_some() {
+        let why = "--memory and --files are for the service of the live lab; with --batch give them after --, where the page's command takes them";
+        return Err(Failure::Mistake(why.to_owned()));
     }
     let mut words: Vec<OsString> = vec!["plimsoll".into()];
     words.extend(page.words(&scenario).into_iter().map(OsString::from));
@@ -167,7 +176,8 @@ fn live(args: &DemoArgs, page: Page, scenario: &Scenario, output: &Output) -> Re
     let _alone = alone()?;
     let (root, stop) = (Root::machine(), Stop::on_signals()?);
     let cpus = allowed_cpus(args.cpus.as_ref(), &root)?;
-    let rating = service::rating(hash_service(), (args.rated, args.recalibrate), &cpus, &stop)?;
+    let asked = args.hash.of(hash_service());
+    let rating = service::rating(asked, (args.rated, args.recalibrate), &cpus, &stop)?;
     let about = About {
         rating: service::rating_line(&rating),
         goal: args.goal,

@@ -59,6 +59,7 @@ fn of_letter(letter: char) -> Option<Event> {
     Some(match letter {
         'j' => Event::Press(Button::Sideload),
         'J' => Event::Press(Button::Sysload),
+        'c' => Event::Press(Button::OtherJob),
         'm' => Event::Press(Button::Measure),
         's' => Event::Press(Button::Save),
         'n' => Event::Turn { forward: true },

@@ -97,7 +97,7 @@ pub(crate) const PAGES: [Page; 7] = [
         letter: 'f',
         question: "Who pays when memory runs short?",
         text: &[
-            "The job takes all memory that is left and writes it again and again; the service that is measured touches 256 MiB. Without care the kernel takes pages of both.",
+            "The job takes all memory that is left and writes it again and again; the service that is measured touches 256 MiB, the live one what --memory says. Without care the kernel takes pages of both.",
             "With memory.high the kernel takes pages of the job alone. Where there is no swap, nothing is taken from programs, and the job only uses the memory bus.",
         ],
         experiment: &["yield", "--quick", "--memory", "256MiB", "--job", MEMORY],

@@ -37,7 +37,7 @@ pub(crate) struct About {
     /// What the service carries, in words.
     pub(crate) rating: String,
     pub(crate) goal: LatencyGoal,
-    /// `burn`, or a command.
+    /// The scenario's: the name of a counted job, or a command.
     pub(crate) job: String,
     pub(crate) budget: String,
 }
@@ -53,6 +53,8 @@ pub(crate) struct State {
     usual: Knobs,
     pub(crate) chosen: Knob,
     pub(crate) job: Job,
+    /// The job of pages that have none of their own.
+    chosen_job: String,
     /// Of the job that runs, or ran last.
     job_name: String,
     pub(crate) measuring: Option<Measuring>,
@@ -70,13 +72,13 @@ impl State {
     pub(crate) fn new(about: About, page: char, scenario: &Scenario) -> State {
         let knobs = Knobs::of(scenario);
         State {
-            about,
             clock: Duration::ZERO,
             page: Page::place(page).unwrap_or(0),
             usual: knobs.clone(),
             knobs,
             chosen: Knob::Load,
             job: Job::Stopped,
+            chosen_job: about.job.clone(),
             job_name: String::new(),
             measuring: None,
             findings: std::array::from_fn(|_| None),
@@ -86,6 +88,7 @@ impl State {
             shows_log: false,
             seconds: VecDeque::new(),
             message: None,
+            about,
         }
     }
 
@@ -123,6 +126,7 @@ impl State {
             Event::Reset => {
                 let usual = self.usual.clone();
                 self.change(|knobs, _| *knobs = usual);
+                self.chosen_job.clone_from(&self.about.job);
                 self.forget_job();
                 return self.stop_job();
             }
@@ -144,6 +148,7 @@ impl State {
         match button {
             Button::Sideload => self.toggle_job(Care::Sideload),
             Button::Sysload => self.toggle_job(Care::Sysload),
+            Button::OtherJob => self.choose_job(),
             Button::Measure => self.measure(),
             Button::Save => self.save(),
         }
@@ -194,14 +199,14 @@ impl State {
             load_pct: reached.unwrap_or(self.knobs.load_pct),
             headroom_pct: self.knobs.headroom_pct,
             budget: self.about.budget.clone(),
-            job: self.about.job.clone(),
+            job: self.chosen_job.clone(),
         }
     }
 
     /// The job that runs, or that starts on this page.
     pub(crate) fn job_name(&self) -> &str {
         match self.job {
-            Job::Stopped => self.page().job.unwrap_or(&self.about.job),
+            Job::Stopped => self.page().job.unwrap_or(&self.chosen_job),
             Job::Runs { .. } | Job::Ends { .. } => &self.job_name,
         }
     }

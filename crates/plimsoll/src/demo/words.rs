@@ -77,6 +77,7 @@ pub(super) fn button(state: &State, button: Button) -> &'static str {
         Button::Sideload => "job within headroom",
         Button::Sysload if runs(Care::Sysload) => "stop the job",
         Button::Sysload => "job with no care",
+        Button::OtherJob => "other job",
         Button::Measure => "measure",
         Button::Save => "save",
     }

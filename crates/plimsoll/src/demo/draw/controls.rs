@@ -109,6 +109,7 @@ pub(super) fn buttons(state: &State, area: Rect) -> Vec<(Rect, Button, String)> 
     let labels = [
         (Button::Sideload, label(Care::Sideload, "j")),
         (Button::Sysload, label(Care::Sysload, "J")),
+        (Button::OtherJob, "c other".to_owned()),
     ];
     in_rows(place, labels.into_iter())
 }

@@ -24,9 +24,9 @@ pub(crate) struct Look {
     pub(crate) charset: Charset,
 }
 
-const KEYS: &str = "Tab/arrows sliders   j J job   m measure   n p page   f findings   l log   r reset   s save   q quit";
+const KEYS: &str = "Tab/arrows sliders   j J c job   m measure   n p page   f findings   l log   r reset   s save   q quit";
 const KEYS_SHORT: &str =
-    "Tab/arrows sliders  j/J job  m measure  n/p page  l log  r reset  s save  q quit";
+    "arrows sliders  j/J/c job  m measure  n/p page  l log  r reset  s save  q quit";
 const KEYS_SHORTEST: &str = "arrows  j/J job  m measure  n/p  q quit";
 
 pub(crate) fn draw(state: &State, look: Look, frame: &mut Frame<'_>) {

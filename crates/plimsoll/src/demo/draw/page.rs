@@ -89,6 +89,7 @@ fn labels(state: &State) -> impl Iterator<Item = (Button, String)> {
         let key = match button {
             Button::Sideload => 'j',
             Button::Sysload => 'J',
+            Button::OtherJob => 'c',
             Button::Measure => 'm',
             Button::Save => 's',
         };

@@ -13,6 +13,8 @@ pub(crate) enum Button {
     Sideload,
     /// Start the job with no care, or stop it.
     Sysload,
+    /// Another job, in place of the one that runs or will run.
+    OtherJob,
     Measure,
     Save,
 }

@@ -7,6 +7,9 @@ use std::time::Duration;
 /// no work.
 const REST: Duration = Duration::from_secs(1);
 
+/// The jobs that are always there.
+const COUNTED: [&str; 3] = ["burn", "memory", "disk"];
+
 /// How the job runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Care {
@@ -60,6 +63,23 @@ impl State {
         self.want_job(wanted)
     }
 
+    /// Takes the next of the scenario's job and the counted ones. A job that runs makes room for it.
+    pub(super) fn choose_job(&mut self) -> Vec<Effect> {
+        if let Some(job) = self.page().job {
+            let letter = self.page().letter;
+            self.show_message(format!("Page {letter} has the job '{job}'."));
+            return Vec::new();
+        }
+        let mut jobs = vec![self.about.job.as_str()];
+        jobs.extend(COUNTED.into_iter().filter(|job| *job != self.about.job));
+        let at = jobs.iter().position(|job| *job == self.chosen_job);
+        let next = at.map_or(0, |at| (at + 1) % jobs.len());
+        self.chosen_job = jobs[next].to_owned();
+        self.job
+            .care()
+            .map_or(Vec::new(), |care| self.want_job(Some(care)))
+    }
+
     pub(super) fn stop_job(&mut self) -> Vec<Effect> {
         self.want_job(None)
     }
@@ -86,7 +106,7 @@ impl State {
             headroom_pct,
             since: self.clock,
         };
-        let job = self.page().job.unwrap_or(&self.about.job).to_owned();
+        let job = self.page().job.unwrap_or(&self.chosen_job).to_owned();
         self.job_name.clone_from(&job);
         Effect::StartJob {
             care,

@@ -214,3 +214,36 @@ fn pages_turn_round_and_the_log_is_bounded_and_safe() {
     assert!(line.starts_with("\\u{1b}[2Jx") && line.len() < 2 * LONGEST);
     assert_eq!(at(&mut state, 3, Event::Quit), [Effect::Quit]);
 }
+
+#[test]
+fn another_job_takes_the_place_of_the_one_that_runs_and_reset_undoes_that() {
+    let other = || Event::Press(Button::OtherJob);
+    let about = About {
+        job: "make".to_owned(),
+        ..about()
+    };
+    let mut state = State::new(about, 'a', &Scenario::default());
+    let mut names = Vec::new();
+    for _ in 0..4 {
+        assert_eq!(at(&mut state, 1, other()), NOTHING);
+        names.push(state.job_name().to_owned());
+    }
+    assert_eq!(names, ["burn", "memory", "disk", "make"]);
+    at(&mut state, 2, SIDELOAD);
+    assert_eq!(at(&mut state, 3, other()), [Effect::StopJob]);
+    assert_eq!(state.job_name(), "make", "until it has ended");
+    let next = at(&mut state, 4, ended());
+    assert!(
+        matches!(&next[..], [Effect::StartJob { job, care: Care::Sideload, .. }] if job == "burn"),
+        "{next:?}"
+    );
+    assert_eq!(state.scenario().job, "burn");
+    at(&mut state, 5, Event::Reset);
+    at(&mut state, 6, ended());
+    assert_eq!(state.job_name(), "make");
+    // A page with a job of its own keeps it.
+    at(&mut state, 7, Event::Page(5));
+    assert_eq!(at(&mut state, 8, other()), NOTHING);
+    assert_eq!(state.job_name(), "memory");
+    assert!(state.message().unwrap().contains("has the job"));
+}

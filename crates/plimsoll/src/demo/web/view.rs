@@ -83,7 +83,7 @@ fn pages(state: &State) -> Vec<LabButton> {
 
 /// The page's own, the two of the job, and those of the lab.
 fn buttons(state: &State) -> Vec<LabButton> {
-    let mut all = vec![Button::Sideload, Button::Sysload];
+    let mut all = vec![Button::Sideload, Button::Sysload, Button::OtherJob];
     let own = state.page().buttons.iter().copied();
     all.extend(own.filter(|button| !matches!(button, Button::Sideload | Button::Sysload)));
     let mut buttons: Vec<LabButton> = all
