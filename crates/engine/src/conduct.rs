@@ -88,7 +88,7 @@ fn measured<S: TrialSetting, O>(trial: &Trial<S, O>) -> String {
     }
     let latency = &trial.work.latency;
     if let Some(p99) = latency.quantile(0.99)
-        && shows_quantile(latency, 0.99)
+        && shows_quantile(latency.count(), 0.99)
     {
         parts.push(format!("p99 {}", human_duration(p99)));
     }

@@ -56,6 +56,23 @@ impl PhasedRate {
         None
     }
 
+    /// The requests that are expected before `at`.
+    pub fn expected_until(&self, at: Duration) -> f64 {
+        let mut left = at;
+        let before = |phase: &RatePhase| {
+            let of = phase.length.min(left);
+            left -= of;
+            phase.rate.get() * of.as_secs_f64()
+        };
+        self.0.iter().map(before).sum()
+    }
+
+    /// The requests of all phases over their length.
+    pub fn mean(&self) -> Rate {
+        let length = self.length();
+        Rate::per_second(self.expected_until(length) / length.as_secs_f64()).unwrap_or(Rate::ZERO)
+    }
+
     /// From the beginning to the end of the last phase.
     pub fn length(&self) -> Duration {
         self.0.iter().map(|phase| phase.length).sum()
@@ -132,6 +149,17 @@ mod tests {
     fn breaks_have_no_requests_and_lose_none() {
         let load = phases(&[(500, 100.0), (1000, 0.0), (100, 50.0)]);
         assert_eq!(load.length(), 1600 * MS);
+        assert_eq!(load.mean().get(), 55.0 / 1.6);
+        for (ms, due) in [
+            (0, 0.0),
+            (250, 25.0),
+            (900, 50.0),
+            (1520, 51.0),
+            (9000, 55.0),
+        ] {
+            assert!((load.expected_until(ms * MS) - due).abs() < 1e-9, "{ms}");
+        }
+        assert_eq!(phases(&[]).mean(), Rate::ZERO);
         for (count, ms) in [
             (1.0, Some(10)),
             (49.0, Some(490)),

@@ -2,7 +2,7 @@
 
 use crate::decide::needed;
 use crate::seeded::Rng;
-use plimsoll_model::{CONFIDENCE, Estimate, Histogram, Trial};
+use plimsoll_model::{CONFIDENCE, Estimate, Trial};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 /// How many resamples an interval is read from: its ends then rest on the
@@ -75,8 +75,8 @@ pub fn mean(values: &[f64], seed: u64) -> Option<Estimate> {
 
 /// Whether there are as many values as a quantile takes to show: 299 for p99. Of
 /// fewer it is but the highest one.
-pub fn shows_quantile(latency: &Histogram, q: f64) -> bool {
-    latency.count() as f64 >= needed(1.0 - q)
+pub fn shows_quantile(values: u64, q: f64) -> bool {
+    values as f64 >= needed(1.0 - q)
 }
 
 /// A quantile of the latency in microseconds: the mean over trials, with its
@@ -84,7 +84,7 @@ pub fn shows_quantile(latency: &Histogram, q: f64) -> bool {
 /// (`decide::needed`: 299 for p99) are left out, and without others it is `None`.
 pub fn quantile_us<S, O>(trials: &[&Trial<S, O>], q: f64, seed: u64) -> Option<Estimate> {
     let each = trials.iter().map(|t| &t.work.latency);
-    let each = each.filter(|latency| shows_quantile(latency, q));
+    let each = each.filter(|latency| shows_quantile(latency.count(), q));
     let each: Vec<f64> = each
         .filter_map(|latency| Some(latency.quantile(q)?.as_secs_f64() * 1e6))
         .collect();

@@ -141,7 +141,7 @@ impl Figure {
 }
 
 fn quantile_us(latency: Option<&Histogram>, q: f64) -> Option<f64> {
-    let latency = latency.filter(|latency| shows_quantile(latency, q))?;
+    let latency = latency.filter(|latency| shows_quantile(latency.count(), q))?;
     Some(latency.quantile(q)?.as_secs_f64() * 1e6)
 }
 

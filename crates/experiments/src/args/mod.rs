@@ -2,6 +2,7 @@
 
 mod hash;
 mod job;
+pub(crate) mod phases;
 mod run;
 mod server;
 pub mod value;

@@ -1,6 +1,6 @@
 //! The flags of `plimsoll burst`.
 
-use super::pattern;
+use crate::args::phases;
 use crate::args::value::{pid, positive_duration, rate};
 use crate::args::{FIXED_OF_SERVER, LoadArgs, URL_OR_RECORD, url_or_record};
 use crate::experiment::HelpPage;
@@ -75,7 +75,7 @@ pub struct BurstArgs {
     pub(super) pause: Option<Duration>,
 
     /// Any cycle of bursts and breaks, as TIME@RATE: 10s@100,20s@0,5s@400 (rate 0 is a break).
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = pattern::phase, conflicts_with_all = ["rate", "burst", "pause"], allow_hyphen_values = true)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = phases::phase, conflicts_with_all = ["rate", "burst", "pause"], allow_hyphen_values = true)]
     pub(super) pattern: Option<Vec<RatePhase>>,
 
     /// How often the cycle is measured; below 6 the first request after a break has no interval (default: 6; with --quick 7, or 6 if also --against).

@@ -7,7 +7,8 @@ use super::plan::{BurstPlan, BurstPlanner};
 use super::prepare::BurstSite;
 use super::runner::BurstRunner;
 use super::server::written;
-use super::{pattern, prepare, study};
+use super::{prepare, study};
+use crate::args::phases;
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use crate::given_again;
 use plimsoll_engine::{Planner, RunError, Runner};
@@ -67,7 +68,7 @@ impl Experiment for Burst {
     }
 
     fn workload(plan: &BurstPlan) -> String {
-        let written = pattern::written(&plan.pattern);
+        let written = phases::written(&plan.pattern);
         let names: Vec<String> = plan.loads().map(|(_, l)| l.workload.to_string()).collect();
         format!(
             "{} in bursts and breaks ({written})",

@@ -1,28 +1,10 @@
-//! Patterns of bursts and breaks, as they are written: `10s@100,20s@0,5s@400`.
+//! Which patterns of bursts and breaks can be measured.
 
-use plimsoll_model::{Rate, RatePhase, human_duration, parse_duration};
+use plimsoll_model::{RatePhase, human_duration};
 use std::time::Duration;
 
 /// A cycle has so many phases at most.
 const MOST: usize = 100;
-
-/// A phase may last so long.
-const LONGEST: Duration = Duration::from_secs(3600);
-
-pub(super) fn phase(text: &str) -> Result<RatePhase, String> {
-    let read = || {
-        let (length, rate) = text.trim().split_once('@')?;
-        let length = parse_duration(length)?;
-        let rate = Rate::per_second(rate.parse().ok()?)?;
-        let is_rate = rate == Rate::ZERO || (0.01..=1e6).contains(&rate.get());
-        (is_rate && length <= LONGEST).then_some(RatePhase { length, rate })
-    };
-    read().ok_or_else(|| {
-        "give each phase as TIME@RATE, up to 1h and 1000000 requests per second, such as \
-         10s@100,20s@0 (rate 0 is a break)"
-            .to_owned()
-    })
-}
 
 /// Why a pattern cannot be measured with CPU time read every `step`.
 pub(super) fn fault(pattern: &[RatePhase], step: Duration) -> Option<String> {
@@ -63,10 +45,4 @@ pub(super) fn fault(pattern: &[RatePhase], step: Duration) -> Option<String> {
             phase.rate
         )
     })
-}
-
-/// How the phases read: `10s@100,20s@0`.
-pub(super) fn written(pattern: &[RatePhase]) -> String {
-    let phase = |p: &RatePhase| format!("{}@{}", human_duration(p.length), p.rate.get());
-    pattern.iter().map(phase).collect::<Vec<_>>().join(",")
 }

@@ -1,5 +1,6 @@
 //! The flags of `plimsoll run`.
 
+use crate::args::phases::{Phases, phases, ramp};
 use crate::args::value::{rate, window};
 use crate::args::{FIXED_OF_SERVER, LoadArgs, url_or_record};
 use crate::experiment::HelpPage;
@@ -16,13 +17,21 @@ Examples:
         with equal gaps, for 30 s
   plimsoll run http://localhost:8080/ --rate 50 --requests 1000
         about 1,000 requests
+  plimsoll run http://localhost:8080/ --ramp 100..5000 -z 60s
+        from 100 to 5,000 requests a second
+  plimsoll run http://localhost:8080/ --step 1000,2000,4000 -z 30s
+        three rates, 10 s each
+  plimsoll run http://localhost:8080/ --pattern 60s@500,10s@5000,60s@500
+        a peak; --pattern @FILE reads a line for each phase
   plimsoll run --rate 500
         the hash service in this process
 
 `plimsoll sweep` finds the rate that a service carries. `plimsoll export` writes the
 histogram of a record for HdrHistogram's tools.";
 
-const FLAGS: &[&str] = &["rate", "duration", "requests", "arrivals", "seed", "cpus"];
+const FLAGS: &[&str] = &[
+    "rate", "ramp", "step", "pattern", "duration", "requests", "arrivals", "seed", "cpus",
+];
 
 pub(super) const HELP: HelpPage = HelpPage {
     headings: &[("Load", FLAGS)],
@@ -32,6 +41,9 @@ pub(super) const HELP: HelpPage = HelpPage {
             "http:// or https://; without, a hash service in this process",
         ),
         ("rate", "Requests per second"),
+        ("ramp", "From one rate to another, such as 100..5000"),
+        ("step", "Rates one after another, such as 500,1000"),
+        ("pattern", "Phases of TIME@RATE, or @FILE"),
         ("duration", "How long it measures"),
         ("requests", "About so many requests, in place of a time"),
         ("method", "The method"),
@@ -54,6 +66,18 @@ pub struct FixedArgs {
     /// Requests per second (default: 1000).
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     pub(super) rate: Option<Rate>,
+
+    /// From one rate to another over --duration, such as 100..5000, in up to 100 steps.
+    #[arg(long, value_name = "FROM..TO", value_parser = ramp, conflicts_with_all = ["rate", "requests"], allow_hyphen_values = true)]
+    pub(super) ramp: Option<(Rate, Rate)>,
+
+    /// Rates one after another, each for an equal part of --duration, such as 500,1000,2000.
+    #[arg(long, value_name = "RATES", value_delimiter = ',', value_parser = rate, conflicts_with_all = ["rate", "requests", "ramp"], allow_hyphen_values = true)]
+    pub(super) step: Option<Vec<Rate>>,
+
+    /// Phases of TIME@RATE one after another, such as 60s@500,10s@5000 (rate 0 is a break), or @FILE with one a line.
+    #[arg(long, value_name = "PHASES", value_parser = phases, conflicts_with_all = ["rate", "requests", "ramp", "step", "duration"], allow_hyphen_values = true)]
+    pub(super) pattern: Option<Phases>,
 
     /// How long it measures, after a warm-up of a second (default: 10s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window, allow_hyphen_values = true)]

@@ -1,16 +1,17 @@
 //! The findings as a document: one screen.
 
+use super::charts::{self, SecondOf};
 use super::experiment::FixedRate;
+use super::phases::PhaseFound;
 use super::study::{FixedFindings, Quantiles};
 use crate::experiment::ReportOf;
-use plimsoll_model::{Rate, Second};
-use plimsoll_report::chart::{Axis, Chart, Datum, Panel, Scale, Series, Tone, Unit, Width};
+use plimsoll_model::Rate;
 use plimsoll_report::{Column, Document, Ink, Role, Table, time_us};
 use std::time::Duration;
 
 pub(super) fn document<'a>(
     report: &'a ReportOf<'a, FixedRate>,
-    seconds: &'a [Second],
+    seconds: &[SecondOf],
 ) -> Document<'a> {
     let found = report.findings;
     let mut out = Document::of_run(report, 1, "rates");
@@ -29,8 +30,35 @@ pub(super) fn document<'a>(
     out.say(Role::Note, [Ink::Dim.says(note)]);
     out.table(times(found));
     out.table(counts(found));
-    out.charts(chart(seconds));
+    if !found.phases.is_empty() {
+        out.table(phases(&found.phases));
+    }
+    out.charts(charts::all(seconds, !found.phases.is_empty()));
     out
+}
+
+/// The parts of a rate that changes.
+fn phases(found: &[PhaseFound]) -> Table {
+    let rate = |rps: f64| format!("{rps:.1}");
+    let time = |value: Option<f64>| value.map_or("-".to_owned(), time_us);
+    let columns = vec![
+        Column::words("from", "s", 0, found, |p| format!("{:.1}", p.from_s)),
+        Column::words("asked", "1/s", 0, found, |p| rate(p.asked_rps)),
+        Column::words("answered", "1/s", 0, found, |p| rate(p.answered_rps)),
+        Column::words("failed", "", 2, found, |p| p.failed.to_string()),
+        Column::words("p50", "", 1, found, |p| time(p.p50_us)),
+        Column::words("p99", "", 0, found, |p| time(p.p99_us)),
+    ];
+    let explained = [
+        ("from", "when this part of the time began"),
+        (
+            "answered",
+            "good answers to the requests of this part, whenever they came; arrivals vary around what was asked for",
+        ),
+    ];
+    Table::of(columns)
+        .explained("Phases", &explained)
+        .on_page("phases")
 }
 
 fn ink(found: &FixedFindings) -> Ink {
@@ -53,9 +81,14 @@ fn answer(found: &FixedFindings) -> String {
     let times: Vec<String> = times.into_iter().flatten().collect();
     let measured = Duration::from_secs_f64(found.measured_s);
     format!(
-        "{} answered of {} for {}; {}",
+        "{} answered of {}{} for {}; {}",
         per_second(found.served_rps),
         per_second(found.asked_rps),
+        if found.phases.is_empty() {
+            ""
+        } else {
+            " on average"
+        },
         plimsoll_model::human_duration(measured),
         match times.is_empty() {
             true => "no latency".to_owned(),
@@ -157,38 +190,4 @@ fn counts(found: &FixedFindings) -> Table {
         Column::words("value", "", 0, &rows, |(_, value)| value.clone()),
     ];
     Table::of(columns).on_page("requests")
-}
-
-/// Latency second by second.
-fn chart(seconds: &[Second]) -> Option<Chart> {
-    let measured = || seconds.iter().filter(|second| second.measured);
-    let first = measured().next()?.at.as_secs_f64();
-    let line = |name: &str, tone, of: fn(&Second) -> Option<Duration>| {
-        let point = |second: &Second| {
-            let x = second.at.as_secs_f64() - first + 1.0;
-            Some(Datum::at(x, of(second)?.as_secs_f64() * 1e6, None))
-        };
-        Series {
-            marker: None,
-            ..Series::line(name, tone, measured().filter_map(point).collect())
-        }
-    };
-    let p50 = line("p50", Tone::P50, |second| second.p50);
-    let p99 = line("p99", Tone::P99, |second| second.p99);
-    let all = || p50.data.iter().chain(&p99.data);
-    if all().count() < 4 {
-        return None;
-    }
-    let end = all().map(|datum| datum.x).fold(1.0, f64::max);
-    let x = Axis::new("second", Scale::linear(1.0, end), Unit::Number);
-    let y = Axis::new(
-        "latency",
-        Scale::log(all().flat_map(Datum::y_extent)),
-        Unit::Time,
-    );
-    let hint = "Of the answers of each second; the latency axis is logarithmic.";
-    let panel = Panel::of(x, y, vec![p50, p99]);
-    let mut chart = Chart::of(panel, "seconds", "Latency second by second", hint);
-    chart.width = Width::Full;
-    Some(chart)
 }

@@ -1,9 +1,12 @@
 //! A fixed rate as an experiment.
 
 use super::args::{FixedArgs, HELP};
+use super::charts::SecondOf;
+use super::phases::FixedOutcome;
 use super::plan::{AtRate, FixedPlan};
+use super::runner::FixedRunner;
 use super::study::FixedFindings;
-use super::{document, plan, study};
+use super::{document, plan, shape, study};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use crate::given_again::{self, GivenAgain};
 use plimsoll_engine::visits::VisitPlanner;
@@ -13,7 +16,7 @@ use plimsoll_model::{
 };
 use plimsoll_report::Document;
 
-pub(super) type FixedTrial = Trial<AtRate, ()>;
+pub(super) type FixedTrial = Trial<AtRate, FixedOutcome>;
 
 /// What does a service answer at this rate?
 #[derive(Debug)]
@@ -27,15 +30,16 @@ impl Experiment for FixedRate {
     type Args = FixedArgs;
     type Plan = FixedPlan;
     type Setting = AtRate;
-    type Outcome = ();
+    type Outcome = FixedOutcome;
     type Findings = FixedFindings;
-    type Picture = Vec<Second>;
+    type Picture = Vec<SecondOf>;
     type Site = Site;
 
     fn prepare(args: &FixedArgs, machine: &Machine) -> Result<Prepared<FixedPlan, Site>, RunError> {
         let root = &machine.root;
         // Before a server that does not answer is waited for.
         plan::asked(args.rate, args.duration, args.requests)?;
+        shape::phases(args)?;
         let workload = args.load.workload(args.url.as_deref(), root)?;
         let site = Site::of(&workload, root)?;
         let plan = plan::plan(args, workload, &site, root)?;
@@ -59,11 +63,11 @@ impl Experiment for FixedRate {
     }
 
     fn check(plan: &FixedPlan) -> Result<(), ImplausiblePlan> {
-        plan.load.check()
+        plan.check()
     }
 
     fn workload(plan: &FixedPlan) -> String {
-        format!("{} at {}", plan.load.workload, plan.rate)
+        format!("{} at {}", plan.load.workload, AtRate::of(plan))
     }
 
     fn keeps_secrets(args: &FixedArgs) -> bool {
@@ -85,9 +89,9 @@ impl Experiment for FixedRate {
         site.requirements(&machine.root, &plan.load.run.cpus)
     }
 
-    fn planner(plan: &FixedPlan) -> impl Planner<Setting = AtRate, Outcome = ()> {
-        let settings = vec![AtRate { rate: plan.rate }];
-        let words = |setting: &AtRate| setting.rate.to_string();
+    fn planner(plan: &FixedPlan) -> impl Planner<Setting = AtRate, Outcome = FixedOutcome> {
+        let settings = vec![AtRate::of(plan)];
+        let words = |setting: &AtRate| setting.to_string();
         VisitPlanner::of(&plan.load.run, settings, words, |_| None)
     }
 
@@ -95,13 +99,13 @@ impl Experiment for FixedRate {
         plan: &'a FixedPlan,
         site: &Site,
         machine: &'a Machine,
-    ) -> Result<Box<dyn Runner<AtRate, ()> + 'a>, RunError> {
-        Ok(Box::new(site.runner(&plan.load, &machine.root)?))
+    ) -> Result<Box<dyn Runner<AtRate, FixedOutcome> + 'a>, RunError> {
+        Ok(Box::new(FixedRunner::new(plan, site, &machine.root)?))
     }
 
     fn stages(plan: &FixedPlan) -> Vec<Stage> {
         let window = human_minutes(plan.load.run.window);
-        let words = format!("{} for {window}", plan.rate);
+        let words = format!("{} for {window}", AtRate::of(plan));
         vec![Stage {
             phase: Phase::Level { level: None },
             words,
@@ -120,13 +124,20 @@ impl Experiment for FixedRate {
         }
     }
 
-    fn picture(_: &FixedPlan, trials: &[FixedTrial]) -> Vec<Second> {
-        trials
-            .last()
-            .map_or(Vec::new(), |trial| trial.seconds.clone())
+    fn picture(plan: &FixedPlan, trials: &[FixedTrial]) -> Vec<SecondOf> {
+        let seconds = trials.last().map_or(&[][..], |trial| &trial.seconds);
+        let measured = seconds.iter().filter(|second| second.measured);
+        let of = |second: &Second| SecondOf {
+            due: study::due(plan, second),
+            second: second.clone(),
+        };
+        measured.map(of).collect()
     }
 
-    fn document<'a>(report: &'a ReportOf<'a, FixedRate>, seconds: &'a Vec<Second>) -> Document<'a> {
+    fn document<'a>(
+        report: &'a ReportOf<'a, FixedRate>,
+        seconds: &'a Vec<SecondOf>,
+    ) -> Document<'a> {
         document::document(report, seconds)
     }
 }

@@ -1,9 +1,13 @@
 //! `plimsoll run`: one rate, one trial. What does the service answer at this load?
 
 mod args;
+mod charts;
 mod document;
 mod experiment;
+mod phases;
 mod plan;
+mod runner;
+mod shape;
 mod study;
 #[cfg(test)]
 mod tests;

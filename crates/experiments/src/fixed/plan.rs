@@ -1,37 +1,96 @@
 //! The plan of a run: one trial at one rate.
 
 use super::args::FixedArgs;
+use super::shape;
 use crate::defaults::ms;
 use plimsoll_engine::{RunError, Site};
 use plimsoll_host::Root;
-use plimsoll_model::{Plan, Rate, TrialSetting, WarmUp, Workload, human_duration};
+use plimsoll_model::{
+    CheckedPlan, ImplausiblePlan, PhasedRate, Plan, Rate, RatePhase, TrialSetting, WarmUp,
+    Workload, human_duration,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
 const USUAL_RPS: f64 = 1000.0;
-const USUAL_WINDOW: Duration = ms(10_000);
+pub(super) const USUAL_WINDOW: Duration = ms(10_000);
 /// Connections are opened, and caches filled, before the window.
 const WARM_UP: Duration = ms(1000);
+/// The window opens shortly after the warm-up, and the first phase is not to begin before.
+const LEAD: Duration = ms(100);
 /// That of `--duration`.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
+pub(super) const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// The plan of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FixedPlan {
-    /// Requests per second.
+    /// Requests per second; where the rate changes, their mean.
     #[serde(rename = "rate_rps")]
     pub rate: Rate,
+    /// How the rate changes; empty for one rate.
+    #[serde(default)]
+    pub phases: Vec<RatePhase>,
     #[serde(flatten)]
     pub load: Plan,
+}
+
+impl FixedPlan {
+    /// The phases of the load, of which the first is the warm-up; `None` for one rate.
+    pub(super) fn offered(&self) -> Option<PhasedRate> {
+        let first = self.phases.first()?;
+        let warm_up = RatePhase {
+            length: WARM_UP + LEAD,
+            rate: first.rate,
+        };
+        let all = std::iter::once(&warm_up).chain(&self.phases);
+        Some(PhasedRate(all.copied().collect()))
+    }
+}
+
+impl CheckedPlan for FixedPlan {
+    fn check(&self) -> Result<(), ImplausiblePlan> {
+        self.load.check()?;
+        match self.phases.is_empty() {
+            true => Ok(()),
+            false => PhasedRate(self.phases.clone()).check(),
+        }
+    }
 }
 
 /// What the trial is made at.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AtRate {
+    /// Where it changes, the mean.
     #[serde(rename = "rate_rps")]
     pub(super) rate: Rate,
+    /// The lowest and the highest, where it changes.
+    #[serde(rename = "range_rps", default)]
+    pub(super) range: Option<(Rate, Rate)>,
+}
+
+impl AtRate {
+    pub(super) fn of(plan: &FixedPlan) -> AtRate {
+        let rates = || plan.phases.iter().map(|phase| phase.rate.get());
+        let least = rates().reduce(f64::min).and_then(Rate::per_second);
+        let most = rates().reduce(f64::max).and_then(Rate::per_second);
+        AtRate {
+            rate: plan.rate,
+            range: least.zip(most).filter(|(least, most)| least != most),
+        }
+    }
+}
+
+/// `2,000/s`, or `100/s to 5,000/s`
+impl fmt::Display for AtRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.range {
+            None => self.rate.fmt(f),
+            Some((least, most)) => write!(f, "{least} to {most}"),
+        }
+    }
 }
 
 impl TrialSetting for AtRate {
@@ -73,7 +132,13 @@ pub(super) fn plan(
     site: &Site,
     root: &Root,
 ) -> Result<FixedPlan, RunError> {
-    let (rate, window) = asked(args.rate, args.duration, args.requests)?;
+    let (mut rate, mut window) = asked(args.rate, args.duration, args.requests)?;
+    let phases = shape::phases(args)?;
+    if !phases.is_empty() {
+        let offered = PhasedRate(phases.clone());
+        rate = offered.mean();
+        window = offered.length() + LEAD;
+    }
     let mut load = Plan::blank(workload);
     load.arrivals = args.load.arrivals.into();
     load.calibration.rated = Some(rate);
@@ -85,5 +150,5 @@ pub(super) fn plan(
     load.run.warm_up = WarmUp::fixed(WARM_UP);
     // What was asked is measured once, whatever else runs here.
     load.run.bounds.retries = 0;
-    Ok(FixedPlan { rate, load })
+    Ok(FixedPlan { rate, phases, load })
 }

@@ -1,6 +1,7 @@
 //! From the trial to findings: pure.
 
 use super::experiment::FixedTrial;
+use super::phases::{self, PhaseFound};
 use super::plan::FixedPlan;
 use plimsoll_model::{CpuTime, Errors, Histogram, Rate, Second};
 use plimsoll_study::bootstrap::shows_quantile;
@@ -42,6 +43,8 @@ pub struct FixedFindings {
     /// Seconds in which fewer than 90 % of the requests asked for were answered, and fewer than five
     /// standard deviations of a Poisson process below them.
     pub slow_seconds: usize,
+    /// Where the rate changes: its phases in order, neighbours joined into 20 at most.
+    pub phases: Vec<PhaseFound>,
 }
 
 /// Quantiles; null where too few values show them (p99 takes 299).
@@ -69,7 +72,7 @@ impl Quantiles {
     fn of(values: &Histogram) -> Quantiles {
         let us = |time: Duration| time.as_secs_f64() * 1e6;
         let shown = |q| {
-            let shows = shows_quantile(values, q);
+            let shows = shows_quantile(values.count(), q);
             values.quantile(q).filter(|_| shows).map(us)
         };
         Quantiles {
@@ -91,8 +94,17 @@ const SLOW: f64 = 0.9;
 /// seconds.
 const DEVIATIONS: f64 = 5.0;
 
-pub(super) fn is_slow(second: &Second, rate: Rate) -> bool {
-    let asked = rate.get() * second.length.as_secs_f64();
+/// The requests that are due in a second of a trial, on average.
+pub(super) fn due(plan: &FixedPlan, second: &Second) -> f64 {
+    let until = |at: Duration| match plan.offered() {
+        Some(phases) => phases.expected_until(at),
+        None => plan.rate.get() * at.as_secs_f64(),
+    };
+    until(second.at) - until(second.at.saturating_sub(second.length))
+}
+
+/// Whether fewer requests were answered than the arrivals explain.
+pub(super) fn is_slow(second: &Second, asked: f64) -> bool {
     let least = f64::min(SLOW * asked, asked - DEVIATIONS * asked.sqrt());
     second.measured && (second.completed as f64) < least
 }
@@ -102,13 +114,19 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         return FixedFindings::default();
     };
     let work = &trial.work;
+    let phases = phases::found(plan, &trial.outcome);
+    let (measured, answered) = match phases.is_empty() {
+        true => (trial.window, work.completed),
+        // The window is a little longer.
+        false => phases::sums(plan, &trial.outcome),
+    };
     let per_request = |time: Option<CpuTime>| time?.us_per(work.completed);
     FixedFindings {
         valid: trial.verdict.is_valid(),
-        measured_s: trial.window.as_secs_f64(),
+        measured_s: measured.as_secs_f64(),
         asked_rps: plan.rate.get(),
         intended: work.intended,
-        served_rps: Rate::of(work.completed, trial.window).get(),
+        served_rps: Rate::of(answered, measured).get(),
         completed: work.completed,
         failed: work.errors.total(),
         errors: work.errors,
@@ -124,7 +142,8 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         slow_seconds: trial
             .seconds
             .iter()
-            .filter(|second| is_slow(second, plan.rate))
+            .filter(|second| is_slow(second, due(plan, second)))
             .count(),
+        phases,
     }
 }

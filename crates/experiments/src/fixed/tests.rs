@@ -1,11 +1,13 @@
 //! What flags ask for, and what follows from a trial.
 
 use super::FixedFindings;
+use super::phases::{self, FixedOutcome, PhaseAnswers, PhaseFound};
 use super::plan::{AtRate, FixedPlan, asked};
-use super::study::{findings, is_slow};
+use super::study::{due, findings, is_slow};
 use crate::experiment::Experiment;
 use plimsoll_model::{
-    CpuTime, HttpService, Phase, Plan, Rate, Second, ServiceUse, Trial, TrialSpec, Workload,
+    CpuTime, HttpService, Phase, Plan, Rate, RatePhase, Second, ServiceUse, Slot, Trial, TrialSpec,
+    Workload,
 };
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -31,11 +33,12 @@ fn found(answered: u64) -> FixedFindings {
     let rate = Rate::per_second(1000.0).unwrap();
     let plan = FixedPlan {
         rate,
+        phases: Vec::new(),
         load: Plan::blank(Workload::Http(http)),
     };
     let window = Duration::from_secs(2);
-    let spec = TrialSpec::blank(Phase::Level { level: None }, AtRate { rate }, window);
-    let mut trial: Trial<AtRate, ()> = Trial::begun(spec, 0);
+    let spec = TrialSpec::blank(Phase::Level { level: None }, AtRate::of(&plan), window);
+    let mut trial: Trial<AtRate, FixedOutcome> = Trial::begun(spec, 0);
     trial.work.intended = 2000;
     for _ in 0..answered {
         trial.work.count(Duration::from_millis(1));
@@ -77,7 +80,7 @@ fn a_slow_second_is_no_fluctuation_of_the_arrivals() {
             completed,
             ..Second::default()
         };
-        is_slow(&second, Rate::per_second(rps).unwrap())
+        is_slow(&second, rps)
     };
     assert!(slow(10_000.0, 8_999) && !slow(10_000.0, 9_001));
     // Five deviations at 1,000/s are 158.
@@ -91,4 +94,51 @@ fn a_failed_request_is_no_success() {
     let one = super::FixedRate::unanswered(&found(1999)).unwrap();
     assert_eq!(one, "1 of 2000 requests failed");
     assert_eq!(super::FixedRate::unanswered(&found(2000)), None);
+}
+
+#[test]
+fn phases_have_their_own_rates_and_long_lists_are_joined() {
+    let phase = |rps| RatePhase {
+        length: Duration::from_millis(500),
+        rate: Rate::per_second(rps).unwrap(),
+    };
+    let http = HttpService::get("http://h/", 1, Duration::from_secs(1));
+    let mut plan = FixedPlan {
+        rate: Rate::per_second(100.0).unwrap(),
+        phases: vec![phase(100.0), phase(300.0)],
+        load: Plan::blank(Workload::Http(http)),
+    };
+    let answers = |requests: u64| {
+        let mut latency = Slot::default();
+        (0..requests).for_each(|_| latency.record_ns(1_000_000));
+        PhaseAnswers { latency, failed: 1 }
+    };
+    let outcome = FixedOutcome {
+        phases: vec![answers(49), answers(400)],
+    };
+    let found = phases::found(&plan, &outcome);
+    let rates = |f: &PhaseFound| (f.from_s, f.asked_rps, f.answered_rps, f.failed);
+    let rates: Vec<_> = found.iter().map(rates).collect();
+    assert_eq!(rates, [(0.0, 100.0, 98.0, 1), (0.5, 300.0, 800.0, 1)]);
+    assert_eq!(found[0].p99_us, None, "49 do not show it");
+    assert!(found[1].p99_us.is_some());
+    assert_eq!(AtRate::of(&plan).to_string(), "100/s to 300/s");
+
+    // The first phase begins 1.1 s after the load, at the rate of the warm-up.
+    let second = |at_ms| Second {
+        at: Duration::from_millis(at_ms),
+        length: Duration::from_secs(1),
+        ..Second::default()
+    };
+    assert_eq!(due(&plan, &second(1000)), 100.0);
+    assert!((due(&plan, &second(2100)) - 200.0).abs() < 1e-9);
+
+    plan.phases = (0..41).map(|n| phase(f64::from(n) + 1.0)).collect();
+    let outcome = FixedOutcome {
+        phases: vec![answers(1); 41],
+    };
+    let found = phases::found(&plan, &outcome);
+    assert_eq!(found.len(), 14, "of three each");
+    assert_eq!(found[13].length_s, 1.0);
+    assert_eq!(found.iter().map(|f| f.failed).sum::<u64>(), 41);
 }

@@ -100,7 +100,7 @@ fn us(trial: &YieldTrial, quantile: f64) -> Option<f64> {
 
 /// In microseconds, if there are enough values to show it.
 fn shown_us(latency: &Histogram, quantile: f64) -> Option<f64> {
-    let enough = shows_quantile(latency, quantile);
+    let enough = shows_quantile(latency.count(), quantile);
     let time = enough.then(|| latency.quantile(quantile))??;
     Some(time.as_secs_f64() * 1e6)
 }
