@@ -129,6 +129,11 @@ pub enum ControlError {
         .proc.display()
     )]
     NoProcesses { proc: PathBuf },
+    /// Processes have other start times here.
+    #[error(
+        "this is a time namespace, in which processes have other start times, so nothing tells which runs have ended, and their journals are kept; run it outside (nsenter --time=/proc/1/ns/time)"
+    )]
+    OtherClock,
     #[error(
         "another run has been changing cgroups for {} s: it has {} locked; wait for its end, or \
          end it (fuser -v {} shows it)", TIMEOUT.as_secs(), .dir.display(), .dir.display()

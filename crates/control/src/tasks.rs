@@ -55,16 +55,28 @@ impl ProcessKey {
 /// # Errors
 /// [`ControlError::NoProcesses`] if /proc does not show this process either: it is not
 /// mounted, hides it, or is that of another PID namespace, in which `self` leads to
-/// another number or to none.
+/// another number or to none. [`ControlError::OtherClock`] in a time namespace.
 pub(crate) fn check_shown(root: &Root) -> Result<(), ControlError> {
     let own = std::process::id();
     let proc = root.path("/proc");
     let number = fs::read_link(proc.join("self"));
     let is_own = number.is_ok_and(|number| number == Path::new(&own.to_string()));
     match is_own && matches!(ProcessKey::now(root, own), Ok(Some(_))) {
+        true if has_other_clock(root) => Err(ControlError::OtherClock),
         true => Ok(()),
         false => Err(ControlError::NoProcesses { proc }),
     }
+}
+
+/// Whether this is a time namespace in which processes have other start times
+/// (time_namespaces(7)).
+fn has_other_clock(root: &Root) -> bool {
+    let text = fs::read_to_string(root.path("/proc/self/timens_offsets")).unwrap_or_default();
+    let mut line = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("boottime"));
+    let mut offsets = line.next().unwrap_or_default().split_ascii_whitespace();
+    offsets.any(|offset| offset != "0")
 }
 
 /// Makes the /proc of a fake root show this process.

@@ -193,6 +193,9 @@ impl<S: TrialSetting, O: Default> Runner<S, O> for OfferedLoad<'_, S, O> {
         if let Some(restart) = &mut self.restart {
             restart.before(spec, self.load.as_mut())?;
         }
+        if spec.setting.rate().is_some() {
+            self.load.page_in();
+        }
         self.job.starts(spec)?;
         let run = match spec.setting.rate() {
             Some(rate) => self.at_rate(spec, rate, observer, stop),

@@ -1,7 +1,7 @@
 //! Whether there is room for what the hash service uses.
 
 use crate::conduct::RunError;
-use plimsoll_host::{Root, all_memory, available_memory, memory_left};
+use plimsoll_host::{Root, all_memory, available_memory, memory_left, own_swap};
 use plimsoll_load::hash::check_files;
 use plimsoll_model::{Bytes, HashService, Share};
 
@@ -36,12 +36,13 @@ pub fn check(service: &HashService, root: &Root) -> Result<(), RunError> {
     }
 }
 
-/// The memory that a job may have beside what is in use now, with a headroom free, a share of all.
-/// Never less than what a small program takes.
+/// The memory that a job may have beside what is in use now, with a headroom free, a share of all,
+/// and room for what a service in this process has in swap. Never less than what a small program
+/// takes.
 pub fn memory_beside(root: &Root, headroom: Share) -> Bytes {
     let available = available_memory(root).unwrap_or_default();
     let all = all_memory(root).total.max(available);
-    let free = (all.0 as f64 * headroom.get()) as u64;
+    let free = (all.0 as f64 * headroom.get()) as u64 + own_swap(root).0;
     Bytes(available.0.saturating_sub(free)).max(LEAST_OF_JOB)
 }
 
@@ -98,9 +99,12 @@ mod tests {
 
     #[test]
     fn a_headroom_of_all_memory_stays_free_beside_a_job() {
-        let (_tree, root) = root_with("MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n");
+        let (tree, root) = root_with("MemTotal: 1048576 kB\nMemAvailable: 524288 kB\n");
         let beside = |share| memory_beside(&root, Share::new(share).unwrap()).0 >> 20;
         assert_eq!((beside(0.0), beside(0.25), beside(0.9)), (512, 256, 32));
+        std::fs::create_dir(tree.path().join("proc/self")).unwrap();
+        std::fs::write(tree.path().join("proc/self/status"), "VmSwap: 102400 kB\n").unwrap();
+        assert_eq!(beside(0.25), 156, "what the service has in swap comes back");
     }
 
     #[test]

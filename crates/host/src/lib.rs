@@ -79,7 +79,7 @@ pub use disks::disks_take_weights;
 pub use error::{HostError, Malformed};
 pub use interrupts::interrupt_time;
 pub use last_cpu::{Family, TaskCpuReader, TaskOnCpu, processes_named, processes_of_unit};
-pub use memory::{AllMemory, all_memory, available_memory, memory_left};
+pub use memory::{AllMemory, all_memory, available_memory, memory_left, memory_limit, own_swap};
 pub use monitors::Monitors;
 pub use mounts::mounted_within;
 pub use moves::{Move, MoveEvents, Moved};

@@ -11,8 +11,12 @@ use plimsoll_model::Bytes;
 pub fn available_memory(root: &Root) -> Option<Bytes> {
     let text = root.text("/proc/meminfo").unwrap_or_default();
     let free = kib_of(&text, "MemAvailable:");
-    let limit = own_limits(root).unwrap_or_default().memory;
-    free.into_iter().chain(limit).min()
+    free.into_iter().chain(memory_limit(root)).min()
+}
+
+/// The lowest memory limit of this process' cgroups; `None` without one.
+pub fn memory_limit(root: &Root) -> Option<Bytes> {
+    own_limits(root).unwrap_or_default().memory
 }
 
 /// The memory that this process may still take, at most: MemAvailable of /proc/meminfo, or what the
@@ -42,6 +46,12 @@ pub fn all_memory(root: &Root) -> AllMemory {
         swap: of("SwapTotal:"),
         swap_free: of("SwapFree:"),
     }
+}
+
+/// What this process has in swap: pages that it may need back. 0 where the kernel does not say.
+pub fn own_swap(root: &Root) -> Bytes {
+    let text = root.text("/proc/self/status").unwrap_or_default();
+    kib_of(&text, "VmSwap:").unwrap_or_default()
 }
 
 /// The value of a line such as `VmRSS:   1234 kB`.

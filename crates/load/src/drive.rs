@@ -37,6 +37,10 @@ pub trait Load {
     /// Starts offering requests until [`Running::finish`].
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError>;
 
+    /// Brings back from swap what the service has there, where it is in this process. Called before
+    /// a trial, and before a job beside it takes memory.
+    fn page_in(&self) {}
+
     /// Checks, without load, that the service is available. A service in this
     /// process always is.
     fn check(&self) -> Result<(), LoadError> {

@@ -8,7 +8,7 @@
 
 use crate::{Shape, ns};
 use plimsoll_model::{
-    ConnectionUse, Errors, FirstRequest, Histogram, PhaseWork, Slot, SteppedRate, Work,
+    BodySizes, ConnectionUse, Errors, FirstRequest, Histogram, PhaseWork, Slot, SteppedRate, Work,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -220,14 +220,18 @@ impl Tally {
         }
     }
 
-    /// A good answer ended at `now_ns`.
-    pub fn done(&self, intended_ns: u64, now_ns: u64) {
+    /// A good answer ended at `now_ns`; `body` is the length of its body, where it has one.
+    pub fn done(&self, intended_ns: u64, now_ns: u64, body: Option<u64>) {
         let latency_ns = now_ns.saturating_sub(intended_ns);
         let arrived_in_window = self.session.counts(now_ns);
         let (mut counts, in_window) = self.end(intended_ns);
         counts.tick.completed += 1;
         counts.tick.latency.record_ns(latency_ns);
         counts.work.completed += u64::from(arrived_in_window);
+        if let Some(bytes) = body.filter(|_| arrived_in_window) {
+            let one = BodySizes::one(bytes);
+            counts.work.bodies = Some(counts.work.bodies.map_or(one, |all| all + one));
+        }
         self.record(&mut counts, in_window, intended_ns, latency_ns);
         counts.answered(intended_ns, &self.session.shape, now_ns);
     }
@@ -394,6 +398,10 @@ pub fn total(tallies: &[Tally]) -> Work {
         all.slip.merge(&work.slip);
         merge_steps(&mut all.steps, &work.steps);
         merge_phases(&mut all.phases, &work.phases);
+        all.bodies = match (all.bodies, work.bodies) {
+            (Some(all), Some(own)) => Some(all + own),
+            (all, own) => all.or(own),
+        };
         if let Some(used) = work.connections {
             all.connections = Some(all.connections.unwrap_or_default() + used);
         }
@@ -444,7 +452,7 @@ mod tests {
             ] {
                 tally.due(intended, 0);
                 tally.sent(intended);
-                tally.done(intended, ended);
+                tally.done(intended, ended, None);
             }
             let work = total(&[tally]);
             assert_eq!((work.intended, work.sent, work.completed), (2, 2, 2));
@@ -487,8 +495,8 @@ mod tests {
         })));
         let tallies: Vec<Tally> = (0..3).map(|_| Tally::new(Arc::clone(&session))).collect();
         let at = |ms: u64| ms * 1_000_000;
-        tallies[0].done(at(99), at(100));
-        tallies[0].done(at(149), at(150));
+        tallies[0].done(at(99), at(100), None);
+        tallies[0].done(at(149), at(150), None);
         tallies[2].unfinished(at(150), at(160));
         tallies[2].failed(at(150), Failure::Timeout, at(170));
         tallies[0].failed(at(150), Failure::Reset, at(151));
@@ -508,7 +516,7 @@ mod tests {
         tally.due(1, 0);
         tally.sent(1);
         assert_eq!(tick(std::slice::from_ref(&tally)).in_flight, 1);
-        tally.done(1, 2);
+        tally.done(1, 2, None);
         let now = tick(std::slice::from_ref(&tally));
         assert_eq!((now.completed, now.in_flight), (1, 0));
         assert_eq!(tick(std::slice::from_ref(&tally)).completed, 0);

@@ -153,6 +153,23 @@ pub enum Doubt {
         /// The median of theirs over that of the others.
         ratio: f64,
     },
+    /// Two valid trials at the same load, not above the capacity by much, had very different
+    /// throughputs: the service or its machine changed between them.
+    UnlikeTrials {
+        /// The load, in requests per second.
+        rate_rps: f64,
+        /// Good answers per second in the one with fewest, and in the one with most.
+        rps: [f64; 2],
+    },
+    /// Bodies of good answers have another length than at light load: errors may be among them.
+    BodyLengths {
+        /// The load where they differ most, in requests per second.
+        rate_rps: f64,
+        /// Their mean length there, in bytes.
+        bytes: f64,
+        /// The same in the trial with the lightest load.
+        light_bytes: f64,
+    },
     /// Successive trials near the capacity are alike in their CPU time per request: the
     /// service or its machine was faster or slower for minutes at a time.
     CpuTimeVaries {

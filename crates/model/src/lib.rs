@@ -114,8 +114,8 @@ pub use sizing::{
 pub use smt::{CopiesWork, LevelWork, NoSpeedup, SmtFinding, SmtPlan, Speedup};
 pub use step::{Slot, StepPlan, SteppedRate};
 pub use trial::{
-    ConnectionUse, CpusOf, Errors, Invalid, InvalidKind, Phase, RunEnd, Second, Setting, Trial,
-    TrialSetting, TrialSpec, Verdict, Work,
+    BodySizes, ConnectionUse, CpusOf, Errors, Invalid, InvalidKind, Phase, RunEnd, Second, Setting,
+    Trial, TrialSetting, TrialSpec, Verdict, Work,
 };
 pub use trust::{ActsFor, FileAccess, GROUP_WRITES, OTHERS_WRITE};
 pub use units::{

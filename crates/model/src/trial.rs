@@ -228,6 +228,53 @@ impl std::ops::Add for ConnectionUse {
     }
 }
 
+/// The lengths of the bodies of good answers, without framing, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct BodySizes {
+    pub answers: u64,
+    pub least: u64,
+    pub most: u64,
+    pub sum: u64,
+    /// For the standard deviation.
+    pub sum_of_squares: f64,
+}
+
+impl BodySizes {
+    pub fn one(bytes: u64) -> BodySizes {
+        BodySizes {
+            answers: 1,
+            least: bytes,
+            most: bytes,
+            sum: bytes,
+            sum_of_squares: (bytes as f64).powi(2),
+        }
+    }
+
+    pub fn mean(&self) -> f64 {
+        self.sum as f64 / (self.answers as f64).max(1.0)
+    }
+
+    /// The standard error of the mean.
+    pub fn standard_error(&self) -> f64 {
+        let n = (self.answers as f64).max(1.0);
+        let variance = (self.sum_of_squares / n - self.mean().powi(2)).max(0.0);
+        f64::sqrt(variance / n)
+    }
+}
+
+impl std::ops::Add for BodySizes {
+    type Output = BodySizes;
+    fn add(self, o: BodySizes) -> BodySizes {
+        BodySizes {
+            answers: self.answers.saturating_add(o.answers),
+            least: self.least.min(o.least),
+            most: self.most.max(o.most),
+            sum: self.sum.saturating_add(o.sum),
+            sum_of_squares: self.sum_of_squares + o.sum_of_squares,
+        }
+    }
+}
+
 /// What became of the requests.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Work {
@@ -258,6 +305,9 @@ pub struct Work {
     pub phases: Vec<PhaseWork>,
     /// `None` without a client that has connections, and in older records.
     pub connections: Option<ConnectionUse>,
+    /// Of the good answers that came within the window; `None` without a client that reads bodies,
+    /// and in older records.
+    pub bodies: Option<BodySizes>,
 }
 
 impl Work {

@@ -2,11 +2,12 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::record_file;
 use crate::registry;
 use clap::Args;
 use plimsoll_experiments::LoadLine;
 use plimsoll_model::{Workload, safe};
-use plimsoll_record::{Record, export_hdr, write_exported};
+use plimsoll_record::{export_hdr, write_exported};
 use std::path::{Path, PathBuf};
 
 const EXPORT_EXAMPLES: &str = "\
@@ -56,7 +57,7 @@ fn hdr_logs(file: &Path, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn plots(file: &Path, dir: &Path, output: &Output) -> Result<Vec<PathBuf>, Failure> {
-    let record = Record::open(file)?;
+    let record = record_file::open(file)?;
     let files = (registry::of(&record)?.plots)(&record, output)?;
     if files.is_empty() {
         return Err(Failure::Mistake(format!(
@@ -74,7 +75,7 @@ fn plots(file: &Path, dir: &Path, output: &Output) -> Result<Vec<PathBuf>, Failu
 
 /// The load line of a record that has measured histograms at load levels.
 fn load_line(file: &Path) -> Result<LoadLine, Failure> {
-    let record = Record::open(file)?;
+    let record = record_file::open(file)?;
     let shown = file.display();
     let Some(line) = (registry::of(&record)?.load_line)(&record, &[])? else {
         return Err(Failure::Mistake(format!(

@@ -8,6 +8,7 @@ use clap::Args;
 use plimsoll_control::{Journals, Repaired, Running};
 use plimsoll_host::Root;
 use plimsoll_model::{Outcome, Requirement, safe};
+use std::path::Path;
 
 const REPAIR_HELP: &str = "\
 A run that is killed (kill -9, out of memory) cannot clean up behind itself.
@@ -46,11 +47,19 @@ pub(crate) fn run(args: &RepairArgs, output: &Output) -> Result<(), Failure> {
     let (journals, root) = (Journals::usual(), Root::machine());
     let repaired = journals.repair(&root, running).and_then(|mut all| {
         all.extend(journals.repair_unjournalled(&root, running)?);
-        Ok(all)
+        Ok((all, journals.out_of_sight(&root)?))
     });
-    let repaired = repaired.map_err(|error| Failure::Run(error.to_string()))?;
-    output.print(&described(&repaired))?;
-    match repaired.iter().all(Repaired::is_whole) {
+    let (repaired, unseen) = repaired.map_err(|error| Failure::Run(error.to_string()))?;
+    let is_whole = repaired.iter().all(Repaired::is_whole) && unseen.is_empty();
+    let mut text = described(&repaired);
+    for path in unseen {
+        text += &format!("{}.\n", out_of_sight(&path));
+    }
+    if is_whole {
+        text += "Nothing is left of killed runs.\n";
+    }
+    output.print(&text)?;
+    match is_whole {
         true => Ok(()),
         false => Err(Failure::Command(1)),
     }
@@ -70,22 +79,29 @@ fn described(all: &[Repaired]) -> String {
     if all.iter().any(|repaired| !repaired.still_runs.is_empty()) {
         text += "plimsoll repair --thaw lets what still runs go on; --kill ends it.\n";
     }
-    match all.iter().all(Repaired::is_whole) {
-        true => text + "Nothing is left of killed runs.\n",
-        false => text,
-    }
+    text
+}
+
+/// A sentence without its full stop.
+fn out_of_sight(path: &Path) -> String {
+    format!(
+        "{} is of a run in another PID namespace, which is not seen from here: whether it has ended is unknown; run plimsoll repair there, or outside of containers",
+        safe(&path.display().to_string())
+    )
 }
 
 /// What killed runs have left, for the list of `plimsoll doctor`.
 pub(crate) fn found(journals: &Journals, root: &Root) -> Option<Requirement> {
     let all = journals.leftovers(root).and_then(|mut all| {
         all.extend(journals.unjournalled(root)?);
-        Ok(all)
+        Ok((all, journals.out_of_sight(root)?))
     });
     let lost = match all {
-        Ok(all) if all.is_empty() => return None,
-        Ok(all) => {
-            let left: Vec<String> = all.into_iter().flat_map(|one| one.left).collect();
+        Ok((all, unseen)) if all.is_empty() && unseen.is_empty() => return None,
+        Ok((all, unseen)) => {
+            let left = all.into_iter().flat_map(|one| one.left);
+            let unseen = unseen.iter().map(|path| out_of_sight(path) + ".");
+            let left: Vec<String> = left.chain(unseen).collect();
             left.join(" ").trim_end_matches('.').to_owned()
         }
         Err(error) => error.to_string(),

@@ -1,12 +1,28 @@
 //! Files that the user names, checked before anything else is done.
 
 use crate::failure::Failure;
-use plimsoll_record::RecordError;
+use plimsoll_host::{Root, memory_limit};
+use plimsoll_record::{Record, RecordError, Room};
 use rustix::process::geteuid;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
+
+/// The memory for records that are read together: half of the machine's, or of the limit of the own
+/// cgroup.
+pub(crate) fn room() -> Room {
+    let room = Room::half_of_memory();
+    match memory_limit(&Root::machine()) {
+        Some(limit) => room.within(limit),
+        None => room,
+    }
+}
+
+/// Opens a record for reading.
+pub(crate) fn open(path: &Path) -> Result<Record, Failure> {
+    Ok(Record::open_within(path, &mut room())?)
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Maker {

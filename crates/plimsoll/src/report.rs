@@ -3,10 +3,10 @@
 use crate::failure::Failure;
 use crate::format::{Format, choose};
 use crate::output::{Output, spare_sources};
+use crate::record_file;
 use crate::registry;
 use clap::Args;
 use plimsoll_model::Goal;
-use plimsoll_record::Record;
 use std::path::PathBuf;
 
 const REPORT_EXAMPLES: &str = "\
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
     let file = args.output.as_deref();
     let format = choose(args.format, file)?;
     spare_sources(file, &[&args.file])?;
-    let record = Record::open(&args.file)?;
+    let record = record_file::open(&args.file)?;
     let experiment = registry::of(&record)?;
     let look = output.look(file);
     let written = (experiment.report)(&record, &args.goals, format.into(), look, output)?;

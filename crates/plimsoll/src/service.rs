@@ -211,7 +211,7 @@ impl Run {
         let all = &self.all;
         let outcome = goal.map(|goal| GoalOutcome::of(all, goal, self.settled_at.is_some()));
         if !self.json {
-            output.print(&lines::summary(all, self.service.rating(), target))?;
+            output.print(&lines::summary(all, self.service.rating(), target, outcome))?;
             if let (Some(goal), Some(outcome)) = (goal, outcome) {
                 output.print(&lines::outcome(all, goal, outcome, self.settled_at))?;
             }
@@ -224,6 +224,9 @@ impl Run {
             }
             Some(GoalOutcome::Missed) => {
                 "the goal was missed at the load that had settled; see what else uses these CPUs, or give it more time"
+            }
+            Some(GoalOutcome::MissedUnsettled) => {
+                "the load has not settled, and the goal was missed meanwhile; give it more time, or see what else uses these CPUs"
             }
             _ => return Ok(()),
         };

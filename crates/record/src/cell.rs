@@ -1,7 +1,7 @@
 //! Values of the model to and from cells. An invalid cell is an error: a
 //! default would be an invented measurement.
 
-use plimsoll_model::{ConnectionUse, LoadLevel, MachineUse, Share, Trial};
+use plimsoll_model::{BodySizes, ConnectionUse, LoadLevel, MachineUse, Share, Trial};
 use rusqlite::types::{FromSql, FromSqlError, ToSql, ToSqlOutput};
 use rusqlite::{Connection, Result, Row};
 use serde::de::DeserializeOwned;
@@ -39,6 +39,8 @@ pub(crate) struct MachineCell<'a> {
     pub(crate) machine: Cow<'a, MachineUse>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) connections: Option<ConnectionUse>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) bodies: Option<BodySizes>,
 }
 
 impl MachineCell<'_> {
@@ -46,6 +48,7 @@ impl MachineCell<'_> {
         MachineCell {
             machine: Cow::Borrowed(&trial.machine),
             connections: trial.work.connections,
+            bodies: trial.work.bodies,
         }
     }
 }

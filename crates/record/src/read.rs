@@ -82,6 +82,7 @@ pub(crate) fn trial<S: DeserializeOwned, O: DeserializeOwned>(
                 work: Work {
                     steps: slots::of_trial(conn, id)?,
                     connections: cell.connections,
+                    bodies: cell.bodies,
                     ..work(row, latency, slip)?
                 },
                 outcome: match has(row, "outcome_json") {
@@ -166,6 +167,7 @@ fn work(row: &Row<'_>, latency: Histogram, slip: Histogram) -> Result<Work> {
         steps: Vec::new(),
         phases: Vec::new(),
         connections: None,
+        bodies: None,
     })
 }
 

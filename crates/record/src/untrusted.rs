@@ -2,6 +2,7 @@
 //! much work and memory reading it takes.
 
 use crate::RecordError;
+use plimsoll_model::Bytes;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Result};
@@ -84,6 +85,12 @@ impl Room {
     pub fn half_of_memory() -> Room {
         let about = sysinfo();
         Room(about.totalram.saturating_mul(u64::from(about.mem_unit)) / 2)
+    }
+
+    /// The same with half of `limit` at most.
+    #[must_use]
+    pub fn within(self, limit: Bytes) -> Room {
+        Room(self.0.min(limit.0 / 2))
     }
 
     /// Takes what the trials of a record need. In the file a histogram may have a hundred bytes,

@@ -22,21 +22,12 @@ pub(crate) fn sentences(doubts: &[Doubt]) -> Vec<Sentence> {
 
 pub(crate) fn sentence(doubt: &Doubt) -> String {
     match *doubt {
-        Doubt::ShortLatencies { most_us } => format!(
-            "No latency is above {}, too short for answers over a network: if the table is in \
-             milliseconds, multiply by 1000 and import it again.",
-            time_us(most_us)
-        ),
+        Doubt::ShortLatencies { most_us } => short_latencies(most_us),
         Doubt::ScatteredRows {
             rate_rps,
             least_us,
             most_us,
-        } => format!(
-            "At {} the rows say {} and {}, too far apart for chance: check them.",
-            per_second(rate_rps),
-            time_us(least_us),
-            time_us(most_us)
-        ),
+        } => scattered(rate_rps, least_us, most_us),
         Doubt::KeptBeyond {
             goal,
             broken_rps,
@@ -72,6 +63,12 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
             of,
             ratio,
         } => costly_trials(rate_rps, (trials, of), ratio),
+        Doubt::UnlikeTrials { rate_rps, rps } => unlike_trials(rate_rps, rps),
+        Doubt::BodyLengths {
+            rate_rps,
+            bytes,
+            light_bytes,
+        } => body_lengths(rate_rps, bytes, light_bytes),
         Doubt::CpuTimeVaries { by_pct } => cpu_time_varies(by_pct),
         Doubt::RisesLate { goal } => rises_late(goal),
         Doubt::Disturbed { trials, of } => disturbed(trials, of),
@@ -83,12 +80,49 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
     }
 }
 
+fn short_latencies(most_us: f64) -> String {
+    format!(
+        "No latency is above {}, too short for answers over a network: if the table is in \
+         milliseconds, multiply by 1000 and import it again.",
+        time_us(most_us)
+    )
+}
+
+fn scattered(rate_rps: f64, least_us: f64, most_us: f64) -> String {
+    format!(
+        "At {} the rows say {} and {}, too far apart for chance: check them.",
+        per_second(rate_rps),
+        time_us(least_us),
+        time_us(most_us)
+    )
+}
+
 fn kept_beyond(goal: Goal, broken_rps: f64, kept_rps: f64) -> String {
     format!(
         "The rows contradict each other: {goal} is missed at {} but met at {}; check them before \
          acting on either.",
         per_second(broken_rps),
         per_second(kept_rps)
+    )
+}
+
+fn unlike_trials(rate_rps: f64, [least, most]: [f64; 2]) -> String {
+    format!(
+        "Two valid trials at {} did at most {} and at least {}: the service or its machine changed \
+         during the run, and what it carries now may be far from this; sweep again, longer or when \
+         it is steady.",
+        per_second(rate_rps),
+        per_second(least),
+        per_second(most)
+    )
+}
+
+fn body_lengths(rate_rps: f64, bytes: f64, light_bytes: f64) -> String {
+    format!(
+        "Bodies of good answers have {bytes:.0} B on average at {} and {light_bytes:.0} B at light \
+         load: errors sent with a good status may be among them, and count as good; see what it \
+         answers under load.",
+        per_second(rate_rps)
     )
 }
 

@@ -7,7 +7,10 @@
 use crate::connections;
 use crate::levels::Level;
 use crate::validity::{self, Allowance};
-use plimsoll_model::{Bounds, CapacityFinding, Doubt, GivenLatency, Plan, Rate, Trial, Workload};
+use plimsoll_model::{
+    BodySizes, Bounds, CapacityFinding, Doubt, GivenLatency, Plan, Rate, Trial, TrialSetting,
+    Workload,
+};
 use std::time::Duration;
 
 /// Rows at one load that differ by this factor or more do not differ by chance:
@@ -44,8 +47,41 @@ pub(crate) fn of(
         out.extend(faster_beyond(&measured.collect::<Vec<_>>()));
     }
     out.extend(connections::doubts(plan, trials, rated));
+    out.extend(body_lengths(trials));
     out.extend(disturbed(plan, trials));
     out
+}
+
+/// Means of body lengths that differ by this share, and by [`ERRORS`] standard errors, do not differ
+/// by chance.
+const OTHER_LENGTH: f64 = 0.1;
+const ERRORS: f64 = 5.0;
+/// The fewest answers of a trial whose mean counts.
+const FEWEST: u64 = 30;
+
+/// Bodies whose length depends on the load: an overloaded service may send errors with a good
+/// status. Disturbed trials count, since no disturbance changes a body.
+fn body_lengths(trials: &[Trial]) -> Option<Doubt> {
+    let of = |trial: &Trial| {
+        let bodies = trial.work.bodies.filter(|sizes| sizes.answers >= FEWEST)?;
+        Some((trial.spec.setting.rate()?.get(), bodies))
+    };
+    let mut loads: Vec<(f64, BodySizes)> = trials.iter().filter_map(of).collect();
+    loads.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (_, light) = *loads.first()?;
+    let apart = |sizes: &BodySizes| (sizes.mean() - light.mean()).abs();
+    let is_other = |(_, sizes): &&(f64, BodySizes)| {
+        let apart = apart(sizes);
+        let error = f64::hypot(sizes.standard_error(), light.standard_error());
+        apart > OTHER_LENGTH * light.mean() && apart > ERRORS * error
+    };
+    let others = loads.iter().filter(is_other);
+    let (rate_rps, sizes) = others.max_by(|a, b| apart(&a.1).total_cmp(&apart(&b.1)))?;
+    Some(Doubt::BodyLengths {
+        rate_rps: *rate_rps,
+        bytes: sizes.mean(),
+        light_bytes: light.mean(),
+    })
 }
 
 /// What wider bounds than the usual ones let pass.
@@ -133,6 +169,7 @@ fn us(time: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::trial_at;
 
     #[test]
     fn a_level_that_is_many_times_as_fast_as_one_with_less_load_is_doubted() {
@@ -161,5 +198,36 @@ mod tests {
         ] {
             assert_eq!(faster_beyond(levels), None, "{levels:?}");
         }
+    }
+
+    #[test]
+    fn bodies_that_change_with_the_load_are_doubted() {
+        let trial = |load_pct, sizes: &[u64]| {
+            let mut trial = trial_at(load_pct, 10 * load_pct as u64, 0.5, 1000.0);
+            let each = sizes.iter().cycle().take(200);
+            let sum = each.map(|bytes| BodySizes::one(*bytes));
+            trial.work.bodies = sum.reduce(|a, b| a + b);
+            trial
+        };
+        let found = |trials: &[Trial]| match body_lengths(trials) {
+            Some(Doubt::BodyLengths {
+                bytes, light_bytes, ..
+            }) => Some((bytes, light_bytes)),
+            _ => None,
+        };
+        let light = trial(5.0, &[51]);
+        let errors = [trial(90.0, &[51, 22, 22]), light.clone()];
+        let (bytes, light_bytes) = found(&errors).unwrap();
+        assert!((bytes - 31.7).abs() < 0.2 && light_bytes == 51.0, "{bytes}");
+        assert_eq!(found(&[light.clone(), trial(90.0, &[51])]), None);
+        assert_eq!(
+            found(&[light, trial(90.0, &[51, 52, 48])]),
+            None,
+            "a few bytes"
+        );
+        // A page of random length has a random mean.
+        let pages = [trial(5.0, &[10, 5000]), trial(90.0, &[10, 40, 5000])];
+        assert_eq!(found(&pages), None);
+        assert_eq!(found(&[trial(5.0, &[]), trial(90.0, &[])]), None);
     }
 }

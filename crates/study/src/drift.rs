@@ -12,7 +12,9 @@ use crate::cpu_time::{self, SLOW, SLOW_AT_LEAST};
 use crate::evidence::Bound;
 use crate::serial::{BY_CHANCE, is_clustered};
 use crate::theil_sen;
-use plimsoll_model::{CapacityFinding, CapacityStatus, Doubt, Phase, Plan, Trial, Workload};
+use plimsoll_model::{
+    CapacityFinding, CapacityStatus, Doubt, Phase, Plan, Rate, Trial, TrialSetting, Workload,
+};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 
 /// The same where only a minute is lost.
@@ -66,6 +68,7 @@ pub(crate) fn doubts(
         // Beyond what is carried a queue makes trials differ by itself.
         let rates = capacity.iter().filter_map(|one| Some(one.rate_rps?.value));
         let carried = rates.reduce(f64::min);
+        out.extend(carried.and_then(|rate| unlike_trials(trials, rate)));
         let cpu_time = carried.map_or_else(Vec::new, |rate| {
             cpu_time::doubts(plan, trials, rate, least_pct)
         });
@@ -163,6 +166,38 @@ fn slow_trials(levels: &[Vec<LevelTrial>], up_to: f64) -> Option<Doubt> {
         rate_rps: lowest.0,
         ratio: lowest.1.exp(),
     })
+}
+
+/// Valid trials at one load so far above what is carried count.
+const NEAR: f64 = 1.3;
+/// Throughputs of one load that differ by this factor, and by [`SIGMAS`] of Poisson processes, do
+/// not differ by chance.
+const UNLIKE: f64 = 1.25;
+const SIGMAS: f64 = 5.0;
+
+/// The load whose valid trials have the most different throughputs, if they are too different.
+fn unlike_trials(trials: &[Trial], carried: f64) -> Option<Doubt> {
+    let mut ends: Vec<(f64, f64, f64)> = Vec::new();
+    for trial in trials.iter().filter(|t| t.verdict.is_valid()) {
+        let Some(rate) = trial.spec.setting.rate().map(Rate::get) else {
+            continue;
+        };
+        let (count, seconds) = (trial.work.completed as f64, trial.window.as_secs_f64());
+        // By chance a short trial has fewer answers.
+        let slack = SIGMAS * count.sqrt() / seconds;
+        let (low, high) = (count / seconds + slack, count / seconds - slack);
+        match ends.iter_mut().find(|(at, ..)| *at == rate) {
+            Some((_, least, most)) => (*least, *most) = (least.min(low), most.max(high)),
+            None => ends.push((rate, low, high)),
+        }
+    }
+    let near = ends
+        .into_iter()
+        .filter(|(rate, ..)| *rate <= NEAR * carried);
+    let unlike = near.filter(|(_, least, most)| *most > UNLIKE * least);
+    let (rate_rps, least, most) = unlike.max_by(|a, b| (a.2 / a.1).total_cmp(&(b.2 / b.1)))?;
+    let rps = [least, most];
+    Some(Doubt::UnlikeTrials { rate_rps, rps })
 }
 
 /// Whether a longer confirmation is worth its time, because latency may rise late in trials.

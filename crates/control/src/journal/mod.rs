@@ -161,8 +161,9 @@ impl Journals {
     pub fn open(&self, root: &Root) -> Result<Journal, ControlError> {
         let own = std::process::id();
         // Else this process has the number of another one there, which may never end.
-        check_shown(root).map_err(|_| ControlError::OtherProc {
-            proc: root.path("/proc"),
+        check_shown(root).map_err(|error| match error {
+            ControlError::NoProcesses { proc } => ControlError::OtherProc { proc },
+            other => other,
         })?;
         let owner = ProcessKey::now(root, own)?.ok_or_else(|| {
             let source = io::ErrorKind::NotFound.into();

@@ -102,10 +102,30 @@ impl Journals {
                     }
                 }
                 Changes::InNamespace => found.left.push(in_namespace(&path)),
-                Changes::Elsewhere => {}
+                Changes::OutOfSight | Changes::Elsewhere => {}
             }
             if !found.is_whole() {
                 all.push(found);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The journals of runs on this machine that are not seen from this PID namespace, with changes
+    /// that are not undone: whether these runs have ended is unknown here.
+    ///
+    /// # Errors
+    /// As of a repair.
+    pub fn out_of_sight(&self, root: &Root) -> Result<Vec<PathBuf>, ControlError> {
+        let mut all = Vec::new();
+        for (path, owner) in self.of_the_dead(root)? {
+            let Some(dead) = Dead::open(&path)? else {
+                continue;
+            };
+            let has_changes = outstanding(&dead.text).is_some_and(|(_, left)| !left.is_empty());
+            let changes = dead.changes_here(root, owner)?;
+            if has_changes && matches!(changes, Changes::OutOfSight) {
+                all.push(path);
             }
         }
         Ok(all)
@@ -226,7 +246,8 @@ impl Dead {
                     Changes::InNamespace
                 }
             }
-            Foreign::Namespace(_) | Foreign::Machine => Changes::Elsewhere,
+            Foreign::Namespace(_) => Changes::OutOfSight,
+            Foreign::Machine => Changes::Elsewhere,
         })
     }
 }
@@ -242,7 +263,7 @@ fn repair_one(
     let mut repaired = Repaired::nothing(owner);
     let changes = match dead.changes_here(undo.root, owner)? {
         Changes::Here(changes) => changes,
-        Changes::Elsewhere => return Ok(None),
+        Changes::OutOfSight | Changes::Elsewhere => return Ok(None),
         Changes::InNamespace => {
             repaired.left.push(in_namespace(path));
             return Ok(Some(repaired));
@@ -314,7 +335,9 @@ enum Changes {
     /// Of a run that has ended in a PID namespace within this one, in which other processes
     /// run: they may be its commands, by numbers that are valid there.
     InNamespace,
-    /// Made on another machine, or by a run that may be alive.
+    /// Made in a PID namespace whose processes are not seen from here, by a run that may be alive.
+    OutOfSight,
+    /// Made on another machine, or by a run that is alive.
     Elsewhere,
 }
 
@@ -332,9 +355,12 @@ fn foreign(theirs: &Header, here: &Header) -> Foreign {
     fn differ<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
         a.zip(b).is_some_and(|(a, b)| a != b)
     }
-    if differ(theirs.host.as_ref(), here.host.as_ref()) {
+    let is_other_boot = differ(theirs.boot_id.as_ref(), here.boot_id.as_ref());
+    // The name of a machine may change while it runs; two machines never have the same boot.
+    let is_same_boot = theirs.boot_id.is_some() && theirs.boot_id == here.boot_id;
+    if !is_same_boot && differ(theirs.host.as_ref(), here.host.as_ref()) {
         Foreign::Machine
-    } else if differ(theirs.boot_id.as_ref(), here.boot_id.as_ref()) {
+    } else if is_other_boot {
         Foreign::Boot
     } else {
         match &theirs.pid_namespace {

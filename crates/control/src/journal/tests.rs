@@ -293,6 +293,48 @@ fn a_journal_of_another_machine_is_left_alone() {
     .unwrap();
     assert_eq!(left.repair(), []);
     assert!(folder.exists() && path.exists());
+    // The same boot is the same machine, whatever it is called by now.
+    left.file("proc/sys/kernel/random/boot_id", "another\n");
+    assert_eq!(left.repair().len(), 1);
+}
+
+#[test]
+fn a_journal_of_a_namespace_that_is_not_seen_is_left_and_named() {
+    let left = Left::new();
+    let own = left.root.path(format!("/proc/{}/ns", std::process::id()));
+    fs::create_dir_all(&own).unwrap();
+    std::os::unix::fs::symlink("pid:[5]", own.join("pid")).unwrap();
+    let folder = left.group("plimsoll-1");
+    let path = left.journal(BOOT, &made(&folder));
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace(":null", ":\"pid:[7]\"")).unwrap();
+    assert_eq!(left.repair(), []);
+    assert!(folder.exists() && path.exists());
+    let unseen = left.journals().out_of_sight(&left.root).unwrap();
+    assert_eq!(unseen, [path]);
+}
+
+#[test]
+fn nothing_is_undone_where_start_times_of_processes_are_shifted() {
+    let left = Left::new();
+    let folder = left.group("plimsoll-1");
+    let path = left.journal(BOOT, &made(&folder));
+    let own = format!("proc/{}/timens_offsets", std::process::id());
+    left.file(
+        &own,
+        "monotonic           0         0\nboottime       100000         0\n",
+    );
+    let refused = left.journals().repair(&left.root, Running::Leave);
+    assert!(
+        matches!(refused, Err(ControlError::OtherClock)),
+        "{refused:?}"
+    );
+    assert!(folder.exists() && path.exists());
+    left.file(
+        &own,
+        "monotonic           0         0\nboottime            0         0\n",
+    );
+    assert_eq!(left.repair().len(), 1);
 }
 
 #[test]

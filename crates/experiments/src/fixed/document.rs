@@ -3,7 +3,7 @@
 use super::charts::{self, SecondOf};
 use super::experiment::FixedRate;
 use super::phases::PhaseFound;
-use super::study::{FixedFindings, Quantiles};
+use super::study::{BodyFound, FixedFindings, Quantiles};
 use crate::experiment::ReportOf;
 use plimsoll_model::Rate;
 use plimsoll_report::{Column, Document, Ink, Role, Table, time_us};
@@ -28,6 +28,11 @@ pub(super) fn document<'a>(
     let note =
         "One trial: no interval. plimsoll sweep, or several runs, show how much figures vary.";
     out.say(Role::Note, [Ink::Dim.says(note)]);
+    if found.body_bytes.is_some_and(BodyFound::varies) {
+        let note =
+            "Bodies of answers differ in length: errors sent with a good status count as answers.";
+        out.say(Role::Note, [Ink::Yellow.says(note)]);
+    }
     out.table(times(found));
     out.table(counts(found));
     if !found.phases.is_empty() {
@@ -71,7 +76,14 @@ fn ink(found: &FixedFindings) -> Ink {
 
 /// `1,998/s answered of 2,000/s for 10s; p50 410us, p99 1.2ms`
 fn answer(found: &FixedFindings) -> String {
-    let of = |name: &str, value: Option<f64>| value.map(|us| format!("{name} {}", time_us(us)));
+    // Of a request without an answer only the least is known.
+    let least = if found.unfinished > 0 {
+        "at least "
+    } else {
+        ""
+    };
+    let of =
+        |name: &str, value: Option<f64>| value.map(|us| format!("{name} {least}{}", time_us(us)));
     let latency = &found.latency_us;
     let times = [
         of("p50", latency.p50),
@@ -146,7 +158,7 @@ fn times(found: &FixedFindings) -> Table {
     ];
     let written = |value: Option<f64>| value.map_or("-".to_owned(), time_us);
     let columns = vec![
-        Column::words("of answers", "", 0, &rows, |(name, _)| (*name).to_owned()),
+        Column::words("of requests", "", 0, &rows, |(name, _)| (*name).to_owned()),
         Column::words("latency", "", 0, &rows, |(_, of)| {
             written(of(&found.latency_us))
         }),
@@ -155,7 +167,7 @@ fn times(found: &FixedFindings) -> Table {
     let explained = [
         (
             "latency",
-            "from the time at which a request was due to the last byte of its answer",
+            "from the time at which a request was due to the last byte of its answer; of one without an answer, how long it had waited at the end",
         ),
         (
             "slip",
@@ -167,12 +179,22 @@ fn times(found: &FixedFindings) -> Table {
         .on_page("times")
 }
 
+/// `51`, or `22 to 51, mean 32`
+fn body(sizes: Option<BodyFound>) -> String {
+    match sizes {
+        None => "-".to_owned(),
+        Some(sizes) if sizes.least == sizes.most => sizes.least.to_string(),
+        Some(BodyFound { least, most, mean }) => format!("{least} to {most}, mean {mean:.0}"),
+    }
+}
+
 /// A row for each figure, so that it fits any width.
 fn counts(found: &FixedFindings) -> Table {
     let figure = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
     let rows = [
         ("requests due", found.intended.to_string()),
         ("answered", found.completed.to_string()),
+        ("body of an answer, B", body(found.body_bytes)),
         ("failed", found.failed.to_string()),
         ("unanswered at the end", found.unfinished.to_string()),
         ("CPU use of the service's CPUs, %", figure(found.cpu_pct)),

@@ -117,10 +117,12 @@ impl Experiment for FixedRate {
     }
 
     fn unanswered(findings: &FixedFindings) -> Option<String> {
-        match (findings.completed, findings.failed) {
-            (0, _) => Some("no request was answered".to_owned()),
-            (_, 0) => None,
-            (_, failed) => Some(format!("{failed} of {} requests failed", findings.intended)),
+        let of = findings.intended;
+        match (findings.completed, findings.failed, findings.unfinished) {
+            (0, ..) => Some("no request was answered".to_owned()),
+            (_, 0, 0) => None,
+            (_, 0, unfinished) => Some(format!("{unfinished} of {of} requests had no answer")),
+            (_, failed, _) => Some(format!("{failed} of {of} requests failed")),
         }
     }
 

@@ -30,7 +30,10 @@ pub struct FixedFindings {
     pub errors: Errors,
     /// Requests without an answer at the end.
     pub unfinished: u64,
-    /// From the intended start to the last byte of a good answer, in microseconds.
+    /// Lengths of the bodies of good answers.
+    pub body_bytes: Option<BodyFound>,
+    /// From the intended start to the last byte of a good answer, in microseconds; of a request
+    /// without an answer the time that it had waited at the end.
     pub latency_us: Quantiles,
     /// How late the generator was, in microseconds: part of the latency.
     pub slip_us: Quantiles,
@@ -45,6 +48,24 @@ pub struct FixedFindings {
     pub slow_seconds: usize,
     /// Where the rate changes: its phases in order, neighbours joined into 20 at most.
     pub phases: Vec<PhaseFound>,
+}
+
+/// Lengths in bytes, without framing. Where they differ, errors may be among the good answers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct BodyFound {
+    /// The shortest.
+    pub least: u64,
+    /// The longest.
+    pub most: u64,
+    /// The mean.
+    pub mean: f64,
+}
+
+impl BodyFound {
+    /// By more than a counter or a date in the text explains.
+    pub(super) fn varies(self) -> bool {
+        (self.most - self.least) as f64 > 0.1 * self.mean
+    }
 }
 
 /// Quantiles; null where too few values show them (p99 takes 299).
@@ -131,6 +152,11 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         failed: work.errors.total(),
         errors: work.errors,
         unfinished: work.unfinished,
+        body_bytes: work.bodies.map(|sizes| BodyFound {
+            least: sizes.least,
+            most: sizes.most,
+            mean: sizes.mean(),
+        }),
         latency_us: Quantiles::of(&work.latency),
         slip_us: Quantiles::of(&work.slip),
         cpu_us_per_request: per_request(trial.service.as_ref().map(|service| service.cpu)),

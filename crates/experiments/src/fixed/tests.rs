@@ -93,7 +93,11 @@ fn a_failed_request_is_no_success() {
     assert!(super::FixedRate::unanswered(&found(0)).is_some());
     let one = super::FixedRate::unanswered(&found(1999)).unwrap();
     assert_eq!(one, "1 of 2000 requests failed");
-    assert_eq!(super::FixedRate::unanswered(&found(2000)), None);
+    let mut hangs = found(2000);
+    assert_eq!(super::FixedRate::unanswered(&hangs), None);
+    hangs.unfinished = 3;
+    let words = super::FixedRate::unanswered(&hangs).unwrap();
+    assert_eq!(words, "3 of 2000 requests had no answer");
 }
 
 #[test]

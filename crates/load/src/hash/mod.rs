@@ -97,6 +97,10 @@ impl HashLoad {
 }
 
 impl Load for HashLoad {
+    fn page_in(&self) {
+        self.stores.page_in();
+    }
+
     /// Says which error of a file a request met first, if any did.
     fn check(&self) -> Result<(), LoadError> {
         self.stores.check()
@@ -141,7 +145,6 @@ impl HashLoad {
         S: Starts + Clone + Send + 'static,
         S::Start: Send,
     {
-        self.stores.page_in();
         let request = self.requests(offer.seed)?;
         let session = Arc::new(Session::new(offer.shape.clone()));
         let tallies: Vec<Tally> = (0..self.cpus.len())
@@ -156,7 +159,7 @@ impl HashLoad {
             let done = request(start.index);
             let now_ns = tally.session().now_ns();
             match done {
-                Ok(()) => tally.done(start.intended_ns, now_ns),
+                Ok(()) => tally.done(start.intended_ns, now_ns, None),
                 // A server would answer with a status of 500.
                 Err(_) => tally.failed(start.intended_ns, Failure::Status, now_ns),
             }

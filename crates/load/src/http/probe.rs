@@ -2,7 +2,7 @@
 
 use super::Job;
 use super::parser::{Answer, MAX_HEAD, Parser, Progress, location};
-use super::probe_error::{ProbeError, TimeLimit};
+use super::probe_error::{ProbeError, TimeLimit, shown_location};
 use super::target::Target;
 use super::transport::{Broken, Input, Transport};
 use crate::LoadError;
@@ -123,7 +123,8 @@ impl Exchange {
             return Err(ProbeError::Status {
                 status: answer.status,
                 expected: job.expected_status,
-                location: location(&self.opening),
+                location: location(&self.opening)
+                    .map(|location| shown_location(&location, job.request.may_be_secret)),
                 opening: self.opening,
             });
         }

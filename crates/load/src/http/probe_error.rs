@@ -14,6 +14,13 @@ const SHOWN: usize = 40;
 /// An answer that shares so many bytes with the request may repeat what is secret in it.
 const ECHO: usize = 6;
 
+/// Words of any message of HTTP.
+const FRAMING: [&[u8]; 3] = [
+    b" HTTP/1.1\r\n",
+    b"\r\nContent-Length: ",
+    b"\r\nConnection: ",
+];
+
 /// How long an exchange may take, and what sets that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TimeLimit {
@@ -111,7 +118,12 @@ impl ProbeError {
         let repeats = |opening: &[u8]| {
             let shown = &opening[..opening.len().min(SHOWN)];
             let mut parts = shown.windows(ECHO);
-            parts.any(|part| request.windows(ECHO).any(|own| own == part))
+            let is_framing = |part: &[u8]| {
+                FRAMING
+                    .iter()
+                    .any(|words| words.windows(ECHO).any(|w| w == part))
+            };
+            parts.any(|part| !is_framing(part) && request.windows(ECHO).any(|own| own == part))
         };
         match self {
             ProbeError::NotHttp { error, opening } if repeats(&opening) => ProbeError::NotHttp {
@@ -176,7 +188,9 @@ fn tls(error: &rustls::Error) -> String {
 
 fn not_http(error: &ParseError, opening: &[u8]) -> String {
     match opening {
-        [] => format!("{error}; it repeats the request; check the port"),
+        [] => format!(
+            "{error}; its beginning is hidden, as it may repeat the request; check the port"
+        ),
         _ if is_tls(opening) => "it speaks TLS; write https://".to_owned(),
         // The first frame of an HTTP/2 server: SETTINGS on stream 0.
         [0, 0, _, 4, _, 0, 0, 0, 0, ..] => {
@@ -201,7 +215,7 @@ fn unexpected(
     if let (300..400, Some(location)) = (status, location) {
         return format!(
             "redirects to {} ({status}); redirects are not followed, so give that URL",
-            shown_url(location)
+            location
         );
     }
     let expected = match expected {
@@ -212,6 +226,20 @@ fn unexpected(
         "answered with status {status} where {expected} was expected; correct the request, or \
          accept it with --expect-status {status}"
     )
+}
+
+/// Where a redirect leads. A server may put what the request has into the path, in any encoding.
+pub(super) fn shown_location(location: &str, may_be_secret: bool) -> String {
+    let shown = shown_url(location);
+    if !may_be_secret {
+        return shown;
+    }
+    let host = shown.find("://").map_or(0, |at| at + 3);
+    let path = shown[host..].find('/').map_or(shown.len(), |at| host + at);
+    match &shown[..path] {
+        "" => "another path, which is hidden as it may repeat the request".to_owned(),
+        host => format!("{host}, where the path is hidden as it may repeat the request"),
+    }
 }
 
 fn shown(bytes: &[u8]) -> String {
@@ -260,7 +288,7 @@ mod tests {
         ] {
             let sentence = said(opening);
             assert!(!sentence.contains("hunter"), "{sentence}");
-            assert!(sentence.contains("repeats the request"), "{sentence}");
+            assert!(sentence.contains("may repeat the request"), "{sentence}");
         }
         assert!(said(b"SSH-2.0-OpenSSH_9.2\r\n").contains("OpenSSH"));
     }

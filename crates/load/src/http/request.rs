@@ -3,13 +3,15 @@
 use super::target::Location;
 use crate::LoadError;
 use http::{HeaderName, HeaderValue, Method};
-use plimsoll_model::HttpService;
+use plimsoll_model::{HttpService, is_shown_header};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) bytes: Vec<u8>,
     /// The method is HEAD: answers have no body.
     pub(super) is_head: bool,
+    /// Something of it may be secret: a query, a header whose values are hidden, or a body.
+    pub(super) may_be_secret: bool,
 }
 
 /// Serializes the request. A given `Host` header replaces the URL's.
@@ -40,9 +42,13 @@ pub(super) fn prepare(service: &HttpService, to: &Location) -> Result<Request, L
     }
     bytes.extend_from_slice(b"\r\n");
     bytes.extend_from_slice(&service.body);
+    let is_hidden = |(name, _): &(String, String)| !is_shown_header(name);
     Ok(Request {
         bytes,
         is_head: method == Method::HEAD,
+        may_be_secret: to.path.contains('?')
+            || service.headers.iter().any(is_hidden)
+            || !service.body.is_empty(),
     })
 }
 

@@ -170,7 +170,9 @@ impl Worker {
                 answer,
                 age,
             } if self.job.expects(answer.status) => {
-                self.tally.done(intended_ns, now.saturating_sub(ns(age)));
+                let ended_ns = now.saturating_sub(ns(age));
+                self.tally
+                    .done(intended_ns, ended_ns, Some(answer.body_bytes));
             }
             Completion::Answered { intended_ns, .. } => {
                 self.tally.failed(intended_ns, Failure::Status, now);

@@ -35,7 +35,7 @@ Examples:
         requests also touch memory, and read files
 
 Exit status: 0, also at Ctrl-C; 1 if the goal of --until is missed at any load or
-was missed since the load settled, 2 for a mistake in what was asked, 130 at Ctrl-C
+was missed since the load settled (before that, by all requests), 2 for a mistake in what was asked, 130 at Ctrl-C
 during the calibration.";
 
 #[derive(Debug, Args)]

@@ -65,10 +65,19 @@ pub(crate) fn rating(rating: &Rating) -> String {
 }
 
 /// What a whole run was.
-pub(super) fn summary(all: &Totals, rating: &Rating, target: Target) -> String {
+pub(super) fn summary(
+    all: &Totals,
+    rating: &Rating,
+    target: Target,
+    outcome: Option<GoalOutcome>,
+) -> String {
     let served = Rate::of(all.completed, all.length);
+    let search = match outcome {
+        Some(GoalOutcome::NotSettled | GoalOutcome::MissedUnsettled) => "in search of the ",
+        _ => "",
+    };
     let mut text = format!(
-        "{target} for {}: {served} served, {:.1} % of the rating",
+        "{search}{target} for {}: {served} served, {:.1} % of the rating",
         human_duration(all.length),
         100.0 * served.get() / rating.rated.get(),
     );
@@ -104,12 +113,15 @@ pub(super) enum GoalOutcome {
     FellBehind,
     NothingServed,
     NotSettled,
+    /// The goal was missed by all that was served.
+    MissedUnsettled,
 }
 
 impl GoalOutcome {
     pub(super) fn of(all: &Totals, goal: LatencyGoal, has_settled: bool) -> GoalOutcome {
         let falls_behind = all.deviation().is_some_and(|off| off < FALLS_BEHIND);
         match above(all, goal) {
+            Some(share) if !has_settled && share > allowed(goal) => GoalOutcome::MissedUnsettled,
             _ if !has_settled => GoalOutcome::NotSettled,
             None => GoalOutcome::NothingServed,
             Some(share) if share > allowed(goal) => GoalOutcome::Missed,
@@ -127,6 +139,7 @@ impl GoalOutcome {
             }
             GoalOutcome::NothingServed => "no request was served",
             GoalOutcome::NotSettled => "not settled",
+            GoalOutcome::MissedUnsettled => "not settled, and missed",
         }
     }
 }
@@ -149,7 +162,10 @@ pub(super) fn outcome(
     settled_at: Option<Duration>,
 ) -> String {
     let Some(at) = settled_at else {
-        return format!("{goal}: not settled; give it more time, or a quieter machine\n");
+        return format!(
+            "{goal}: {}; give it more time, or a quieter machine\n",
+            outcome.words()
+        );
     };
     format!(
         "{goal}: {} since it settled at {}: {:.2} % of the requests above {} ({:.2} % allowed)\n",

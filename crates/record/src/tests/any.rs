@@ -2,10 +2,10 @@
 
 use crate::cell::LONGEST;
 use plimsoll_model::{
-    Arm, ConnectionUse, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet, CpuTime, CpuUse, CpusOf,
-    Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel, MachineUse, Millicores, Phase,
-    Pressure, Rate, Second, ServiceUse, Setting, Share, Slot, Trial, TrialSetting, TrialSpec,
-    Verdict, WarmUp, Work, YieldOutcome, YieldSetting, YieldTrial,
+    Arm, BodySizes, ConnectionUse, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet, CpuTime,
+    CpuUse, CpusOf, Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel, MachineUse,
+    Millicores, Phase, Pressure, Rate, Second, ServiceUse, Setting, Share, Slot, Trial,
+    TrialSetting, TrialSpec, Verdict, WarmUp, Work, YieldOutcome, YieldSetting, YieldTrial,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -145,6 +145,7 @@ prop_compose! {
     fn work()(
         n in vec(count(), 4), errors in errors(), latency in histogram(), slip in histogram(),
         steps in steps(), used in option::of((vec(any::<u32>(), 3), count())),
+        sizes in option::of(vec(0..1u64 << 32, 4)),
     ) -> Work {
         Work {
             intended: n[0], sent: n[1], completed: n[2], errors, unfinished: n[3], latency, slip,
@@ -152,6 +153,9 @@ prop_compose! {
             phases: Vec::new(),
             connections: used.map(|(n, waited)| ConnectionUse {
                 connections: n[0], used: n[1], unserved: n[2], waited,
+            }),
+            bodies: sizes.map(|n| BodySizes {
+                answers: n[0], least: n[1], most: n[2], sum: n[3], sum_of_squares: n[0] as f64,
             }),
         }
     }

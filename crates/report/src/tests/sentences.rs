@@ -311,6 +311,15 @@ fn changes_of_the_service(cases: &mut Cases) {
             of: 41,
             ratio: 1.31,
         },
+        Doubt::UnlikeTrials {
+            rate_rps: 4747.0,
+            rps: [2316.0, 4246.0],
+        },
+        Doubt::BodyLengths {
+            rate_rps: 1500.0,
+            bytes: 31.6,
+            light_bytes: 51.0,
+        },
         Doubt::CpuTimeVaries { by_pct: 3.4 },
         Doubt::RisesLate { goal },
     ] {

@@ -133,3 +133,33 @@ fn trials_that_miss_a_limit_only_at_their_end_are_too_short() {
     let both = [trials([5, 8, 20], 8), trials([20, 8, 5], 6)].concat();
     assert!(!late(&both), "as in a steady queue");
 }
+
+#[test]
+fn trials_of_one_load_with_very_different_throughputs_are_doubted() {
+    let trial = |load_pct, completed| {
+        let mut trial = trial_at(load_pct, 100, 0.5, 1000.0);
+        trial.work.completed = completed;
+        trial
+    };
+    let found = |completed: [u64; 2], load_pct, carried_pct: f64| {
+        let trials = completed.map(|n| trial(load_pct, n));
+        let rate = trials[0].spec.setting.rate().unwrap().get();
+        let window = trials[0].window.as_secs_f64();
+        let carried = rate * carried_pct / load_pct;
+        let unlike = unlike_trials(&trials, carried);
+        unlike.map(|doubt| match doubt {
+            Doubt::UnlikeTrials { rate_rps, rps } => {
+                assert_eq!(rate_rps, rate);
+                rps.map(|rps| rps * window)
+            }
+            other => panic!("{other:?}"),
+        })
+    };
+    let [least, most] = found([20_000, 40_000], 100.0, 100.0).unwrap();
+    // Less five standard deviations each.
+    assert!((20_700.0..20_710.0).contains(&least), "{least}");
+    assert!((38_990.0..39_010.0).contains(&most), "{most}");
+    assert_eq!(found([20_000, 22_000], 100.0, 100.0), None);
+    assert_eq!(found([20, 30], 100.0, 100.0), None, "by chance");
+    assert_eq!(found([20_000, 40_000], 100.0, 70.0), None, "far above it");
+}

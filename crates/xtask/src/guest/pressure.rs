@@ -169,6 +169,7 @@ fn prepared(
     let made = File::create(&disk).and_then(|file| file.set_len(DISK_BYTES));
     made.map_err(XtaskError::on(&disk))?;
     if pressure == Pressure::Disk {
+        // A journal makes the service wait for transactions with data of the job, whatever weights say.
         tools::output(
             MKE2FS
                 .command()
