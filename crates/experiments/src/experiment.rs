@@ -5,8 +5,8 @@ use plimsoll_control::{ControlError, Gate, Journal, Journals};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    CheckedPlan, CountedJob, Findings, Goal, ImplausiblePlan, Phase, Plan, Requirement, RunPlan,
-    Trial, TrialSetting, human_minutes,
+    CheckedPlan, Condition, CountedJob, Findings, Goal, ImplausiblePlan, Judged, Phase, Plan,
+    Requirement, RunPlan, Trial, TrialSetting, human_minutes,
 };
 use plimsoll_report::chart::LiveCharts;
 use plimsoll_report::{Document, Report};
@@ -197,6 +197,9 @@ pub trait Experiment: Sized + 'static {
 
     /// Its flags.
     type Args: clap::Args;
+    /// Conditions that it answers, as examples; empty for none.
+    const CONDITIONS: &'static str = "";
+
     /// The plan.
     type Plan: Clone + Serialize + DeserializeOwned + JsonSchema;
     /// The setting of a trial.
@@ -304,6 +307,16 @@ pub trait Experiment: Sized + 'static {
 
     /// What a complete run was asked and does not answer, in a sentence; its exit status is 1 then.
     fn unanswered(_findings: &Self::Findings) -> Option<String> {
+        None
+    }
+
+    /// What the trials say about a condition; `None` where the experiment does not answer it, which
+    /// is so for any trials.
+    fn judge(
+        _plan: &Self::Plan,
+        _trials: &[TrialOf<Self>],
+        _condition: Condition,
+    ) -> Option<Judged> {
         None
     }
 

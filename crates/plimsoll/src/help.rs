@@ -31,13 +31,13 @@ Exit status: 0 success, 1 the run failed, 2 usage error, 130 stopped by Ctrl-C."
 /// Of an experiment, whose run can be ended by a key.
 const RUN_EXIT_STATUS: &str = "\
 Exit status: 0 success, 1 the run failed or none of its trials is valid, 2 usage
-error, 130 stopped by Ctrl-C or q.";
+error, 3 or 4 --require is broken or undecided, 130 stopped by Ctrl-C or q.";
 
 /// Of an experiment that can measure a server.
 const SERVER_EXIT_STATUS: &str = "\
 Exit status: 0 success, 1 the run failed (for example, a server cannot be
 reached or does not answer as expected) or none of its trials is valid, 2 usage
-error, 130 stopped by Ctrl-C or q.";
+error, 3 or 4 --require is broken or undecided, 130 stopped by Ctrl-C or q.";
 
 /// Lines of examples that a page asked for with `-h` has room for.
 const SHORT_EXAMPLES: usize = 6;
@@ -50,13 +50,14 @@ const FRAME_HEADINGS: [Heading; 2] = [
     ("Validity", &BOUNDS),
     (
         "Output",
-        &["output", "resume", "format", "no_html", "plain"],
+        &["output", "resume", "require", "format", "no_html", "plain"],
     ),
 ];
 
-const FRAME_SHORT: [(&str, &str); 3] = [
+const FRAME_SHORT: [(&str, &str); 4] = [
     ("output", "Where to write the record"),
     ("resume", "Resume an interrupted run"),
+    ("require", "Exit with 0, 3 or 4 by a condition"),
     ("format", "How to print the findings"),
 ];
 

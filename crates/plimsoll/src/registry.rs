@@ -9,7 +9,7 @@ use crate::session;
 use crate::session::{Conclusion, FrameArgs, run};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use plimsoll_experiments::{Experiment, HelpPage, LoadLine};
-use plimsoll_model::Goal;
+use plimsoll_model::{Condition, Goal, Judged};
 use plimsoll_record::Record;
 use plimsoll_report::chart::PlotFile;
 use plimsoll_report::{Format, Look};
@@ -30,6 +30,8 @@ pub(crate) struct Entry {
     pub(crate) run: fn(&ArgMatches, &Output) -> Result<(), Failure>,
     /// What a record of it says, in a format. Goals replace those of the run.
     pub(crate) report: Report,
+    /// What a record of it says about conditions.
+    pub(crate) judge: fn(&Record, &[Condition]) -> Result<Vec<Judged>, Failure>,
     /// The charts of a record of it for gnuplot, with their data.
     pub(crate) plots: fn(&Record, &Output) -> Result<Vec<PlotFile>, Failure>,
     /// The load line of a record of it; `None` if it has none.
@@ -54,6 +56,7 @@ const fn entry<E: Experiment>() -> Entry {
         report: |record, goals, format, look, output| {
             Conclusion::<E>::of(record, goals, output)?.written(format, look)
         },
+        judge: session::require::of_record::<E>,
         plots: |record, output| Ok(Conclusion::<E>::of(record, &[], output)?.plots()),
         load_line: |record, goals| {
             let plan = session::plan::<E>(record, goals)?;

@@ -5,8 +5,9 @@ use crate::format::{Format, choose};
 use crate::output::{Output, spare_sources};
 use crate::record_file;
 use crate::registry;
+use crate::session::require;
 use clap::Args;
-use plimsoll_model::Goal;
+use plimsoll_model::{Condition, Goal};
 use std::path::PathBuf;
 
 const REPORT_EXAMPLES: &str = "\
@@ -33,6 +34,10 @@ pub(crate) struct ReportArgs {
     /// Judge the trials by another goal. Repeatable; replaces those of the run.
     #[arg(long = "goal", value_name = "GOAL")]
     goals: Vec<Goal>,
+
+    /// The run passes if this holds, such as 'capacity>5000' or 'p99<10ms at 2000' of a sweep, 'p99<10ms' or 'errors<1%' of a run. Exit status 0 if it does, 3 if it does not, 4 if the figures allow both. Repeatable.
+    #[arg(long = "require", value_name = "CONDITION")]
+    require: Vec<Condition>,
 }
 
 pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
@@ -43,5 +48,6 @@ pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {
     let experiment = registry::of(&record)?;
     let look = output.look(file);
     let written = (experiment.report)(&record, &args.goals, format.into(), look, output)?;
-    output.put(&written, file)
+    output.put(&written, file)?;
+    require::conclude(&(experiment.judge)(&record, &args.require)?)
 }

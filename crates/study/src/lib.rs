@@ -34,6 +34,7 @@ pub mod gate_power;
 mod headroom;
 mod hints;
 pub mod isotonic;
+pub mod judge;
 mod levels;
 mod light;
 mod logistic;

@@ -6,13 +6,14 @@ use super::phases::FixedOutcome;
 use super::plan::{AtRate, FixedPlan};
 use super::runner::FixedRunner;
 use super::study::FixedFindings;
-use super::{document, plan, shape, study};
+use super::{document, judge, plan, shape, study};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use crate::given_again::{self, GivenAgain};
 use plimsoll_engine::visits::VisitPlanner;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    CheckedPlan, ImplausiblePlan, Phase, Requirement, RunPlan, Second, Trial, human_minutes,
+    CheckedPlan, Condition, ImplausiblePlan, Judged, Phase, Requirement, RunPlan, Second, Trial,
+    human_minutes,
 };
 use plimsoll_report::Document;
 
@@ -26,6 +27,7 @@ impl Experiment for FixedRate {
     const NAME: &'static str = "run";
     const ABOUT: &'static str = "Offer one rate: what does the service answer?";
     const HELP: HelpPage = HELP;
+    const CONDITIONS: &'static str = "'p99<10ms', 'errors<1%' or 'cpu<80%'";
 
     type Args = FixedArgs;
     type Plan = FixedPlan;
@@ -124,6 +126,10 @@ impl Experiment for FixedRate {
             (_, 0, unfinished) => Some(format!("{unfinished} of {of} requests had no answer")),
             (_, failed, _) => Some(format!("{failed} of {of} requests failed")),
         }
+    }
+
+    fn judge(_: &FixedPlan, trials: &[FixedTrial], condition: Condition) -> Option<Judged> {
+        judge::judge(trials, condition)
     }
 
     fn picture(plan: &FixedPlan, trials: &[FixedTrial]) -> Vec<SecondOf> {

@@ -4,6 +4,7 @@ mod args;
 mod charts;
 mod document;
 mod experiment;
+mod judge;
 mod phases;
 mod plan;
 mod runner;

@@ -9,8 +9,8 @@ use plimsoll_engine::drain::undecidable;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_load::http::possible_connections;
 use plimsoll_model::{
-    CheckedPlan, Findings, Goal, ImplausiblePlan, LatencyLimit, Picture, Plan, Requirement,
-    RunPlan, ServiceAt, Setting, Trial, Workload, human_duration,
+    CheckedPlan, Condition, Findings, Goal, ImplausiblePlan, Judged, LatencyLimit, Picture, Plan,
+    Requirement, RunPlan, ServiceAt, Setting, Trial, Workload, human_duration,
 };
 use plimsoll_report::Document;
 use std::fmt::Display;
@@ -24,6 +24,8 @@ impl Experiment for Sweep {
     const NAME: &'static str = "sweep";
     const ABOUT: &'static str = "Load a service from idle to saturation: what does it carry?";
     const HELP: HelpPage = super::args::HELP;
+
+    const CONDITIONS: &'static str = "'capacity>5000' or 'p99<10ms at 2000'";
 
     type Args = SweepArgs;
     type Plan = Plan;
@@ -134,6 +136,15 @@ impl Experiment for Sweep {
 
     fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
         plimsoll_study::findings(plan, trials)
+    }
+
+    fn judge(plan: &Plan, trials: &[Trial], condition: Condition) -> Option<Judged> {
+        let (plan, above) = match condition {
+            Condition::Capacity { above } => (plan.clone(), above),
+            Condition::Kept { goal, at } => (Self::with_goals(plan, &[goal])?, at?),
+        };
+        let findings = plimsoll_study::findings(&plan, trials);
+        Some(plimsoll_study::judge::capacity(condition, &findings, above))
     }
 
     fn picture(plan: &Plan, trials: &[Trial]) -> Picture {

@@ -2,6 +2,7 @@
 
 use super::args::FrameArgs;
 use super::conclusion::recorded;
+use super::require;
 use crate::failure::Failure;
 use crate::note::note;
 use crate::output::Output;
@@ -37,6 +38,7 @@ pub(super) fn new<E: Experiment>(
         }
     };
     let Prepared { plan, site, notes } = E::prepare(args, machine)?;
+    require::check::<E>(&plan, &frame.require)?;
     notes.iter().for_each(|text| note(&format!("note: {text}")));
     let mut requirements = E::requirements(&plan, &site, machine);
     check(&requirements)?;
@@ -101,10 +103,12 @@ fn default_output(experiment: &str, now: SystemTime) -> PathBuf {
 /// The run in a record, on the machine that it was begun on.
 pub(super) fn resume<E: Experiment>(
     path: &Path,
+    frame: &FrameArgs,
     args: &E::Args,
     machine: &Machine,
 ) -> Result<Begun<E>, Failure> {
     let (record, plan) = unfinished::<E>(path)?;
+    require::check::<E>(&plan, &frame.require)?;
     refuse_other_machine(&record, &machine.root)?;
     let commands = E::commands(&plan);
     refuse_other_folder(&record, &commands)?;

@@ -4,6 +4,7 @@
 use super::args::FrameArgs;
 use super::begin::Begun;
 use super::conclusion::{Conclusion, recorded};
+use super::require;
 use crate::failure::Failure;
 use crate::note::note;
 use crate::output::Output;
@@ -42,7 +43,15 @@ pub(super) fn finish<E: Experiment>(
         marked?;
         let conclusion = show::<E>(record, frame.format.into(), !frame.no_html, output)?;
         conclusion.conclude().iter().for_each(|text| note(text));
-        let why = no_valid_trial(trials, &path).or_else(|| conclusion.unanswered());
+        let invalid = no_valid_trial(trials, &path);
+        if !frame.require.is_empty() {
+            // What fails is among what is judged.
+            invalid
+                .iter()
+                .for_each(|why| note(&format!("plimsoll: {why}")));
+            return require::conclude(&require::of_record::<E>(record, &frame.require)?);
+        }
+        let why = invalid.or_else(|| conclusion.unanswered());
         return why.map_or(Ok(()), |why| Err(Failure::Run(why)));
     };
     let was_stopped = matches!(failure, Failure::Interrupted(_));

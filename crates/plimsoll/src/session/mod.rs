@@ -5,6 +5,7 @@ mod args;
 mod begin;
 mod conclusion;
 mod finish;
+pub(crate) mod require;
 
 pub(crate) use args::FrameArgs;
 pub(crate) use conclusion::{Conclusion, plan, rendered, trials};
@@ -30,7 +31,7 @@ pub(crate) fn run<E: Experiment>(
     let machine = machine(&stop);
     leftovers::restore_if_possible(&machine.journals, &machine.root);
     let mut begun = match &frame.resume {
-        Some(path) => begin::resume::<E>(path, args, &machine)?,
+        Some(path) => begin::resume::<E>(path, frame, args, &machine)?,
         None => begin::new::<E>(frame, args, &machine, output)?,
     };
     let mut trials: Vec<TrialOf<E>> = trials::<E>(&begun.record)?;

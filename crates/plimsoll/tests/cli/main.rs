@@ -20,6 +20,7 @@ mod lateness;
 mod leftovers;
 mod messages;
 mod mistakes;
+mod require;
 mod rig;
 mod rig_processes;
 mod secrets;

@@ -1,0 +1,40 @@
+//! Whether a condition holds for the requests of the trial.
+
+use super::experiment::FixedTrial;
+use plimsoll_model::{Condition, Holds, Judged};
+use plimsoll_study::judge::{Counted, trial};
+
+pub(super) fn judge(trials: &[FixedTrial], condition: Condition) -> Option<Judged> {
+    let Condition::Kept { goal, at: None } = condition else {
+        return None;
+    };
+    let judged = |(holds, why)| Judged {
+        condition,
+        holds,
+        why,
+    };
+    let last = trials.last();
+    let work = last.map(|last| &last.work);
+    let counted = Counted {
+        of: work.map_or(0, |work| work.intended),
+        failed: work.map_or(0, |work| work.errors.total() + work.unfinished),
+        without_latency: work.map_or(0, |work| work.errors.total() - work.errors.timeout),
+        cpu_pct: last.map_or(Some(0.0), |last| {
+            let share = last.machine.service_share(last.service.as_ref())?;
+            Some(100.0 * share.get())
+        }),
+    };
+    let found = trial(goal, counted, |limit| {
+        work.map_or(0, |work| work.latency.above(limit))
+    });
+    match last {
+        Some(last) if !last.verdict.is_valid() => {
+            found?;
+            Some(judged((
+                Holds::Undecided,
+                "the trial is invalid".to_owned(),
+            )))
+        }
+        _ => found.map(judged),
+    }
+}
