@@ -12,7 +12,7 @@ use crate::session::rendered;
 use clap::Args;
 use names::Names;
 use plimsoll_experiments::args::value::share;
-use plimsoll_model::{Goal, Share};
+use plimsoll_model::{Difference, Goal, Share};
 use plimsoll_report::compare::{CompareReport, ComparedRun, Source};
 use plimsoll_study::compare::{CompareError, Run, Side, compare, factors};
 use plimsoll_study::picture::picture;
@@ -135,6 +135,17 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
     let document = plimsoll_report::compare::document(&report, drawn.as_deref());
     let written = rendered(&document, format.into(), output.look(file))?;
     output.put(&written, file)
+}
+
+/// By what a record of the same load differs from another.
+pub(crate) fn of_two(first: &Path, other: &Path) -> Result<Vec<Difference>, Failure> {
+    let mut room = record_file::room();
+    let mut open = |file: &Path| LoadRecord::open(file, &[], &mut room);
+    let loaded = vec![vec![open(first)?], vec![open(other)?]];
+    refuse_same_run(&loaded.iter().flatten().collect::<Vec<_>>())?;
+    let names = names::of(&loaded);
+    let sides = sides(&loaded, &names, &[None, None]);
+    Ok(compare(&sides, None).map_err(mistake)?.differences)
 }
 
 /// The records by machine; the others are compared with the first.

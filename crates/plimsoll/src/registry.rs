@@ -6,10 +6,11 @@ mod tests;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::session;
+use crate::session::require::{Required, Verdict};
 use crate::session::{Conclusion, FrameArgs, run};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use plimsoll_experiments::{Experiment, HelpPage, LoadLine};
-use plimsoll_model::{Condition, Goal, Judged};
+use plimsoll_model::Goal;
 use plimsoll_record::Record;
 use plimsoll_report::chart::PlotFile;
 use plimsoll_report::{Format, Look};
@@ -30,8 +31,8 @@ pub(crate) struct Entry {
     pub(crate) run: fn(&ArgMatches, &Output) -> Result<(), Failure>,
     /// What a record of it says, in a format. Goals replace those of the run.
     pub(crate) report: Report,
-    /// What a record of it says about conditions.
-    pub(crate) judge: fn(&Record, &[Condition]) -> Result<Vec<Judged>, Failure>,
+    /// What a record of it says about what is required.
+    pub(crate) judge: fn(&Record, &[Required]) -> Result<Vec<Verdict>, Failure>,
     /// The charts of a record of it for gnuplot, with their data.
     pub(crate) plots: fn(&Record, &Output) -> Result<Vec<PlotFile>, Failure>,
     /// The load line of a record of it; `None` if it has none.

@@ -5,9 +5,9 @@ use crate::format::{Format, choose};
 use crate::output::{Output, spare_sources};
 use crate::record_file;
 use crate::registry;
-use crate::session::require;
+use crate::session::require::{self, Required};
 use clap::Args;
-use plimsoll_model::{Condition, Goal};
+use plimsoll_model::Goal;
 use std::path::PathBuf;
 
 const REPORT_EXAMPLES: &str = "\
@@ -35,9 +35,9 @@ pub(crate) struct ReportArgs {
     #[arg(long = "goal", value_name = "GOAL")]
     goals: Vec<Goal>,
 
-    /// The run passes if this holds, such as 'capacity>5000' or 'p99<10ms at 2000' of a sweep, 'p99<10ms' or 'errors<1%' of a run. Exit status 0 if it does, 3 if it does not, 4 if the figures allow both. Repeatable.
+    /// The run passes if this holds, such as 'capacity>5000', 'p99<10ms at 2000' or 'no worse than BASELINE by 5%' of a sweep, 'p99<10ms' or 'errors<1%' of a run. Exit status 0 if it does, 3 if it does not, 4 if the figures allow both. Repeatable.
     #[arg(long = "require", value_name = "CONDITION")]
-    require: Vec<Condition>,
+    require: Vec<Required>,
 }
 
 pub(crate) fn run(args: &ReportArgs, output: &Output) -> Result<(), Failure> {

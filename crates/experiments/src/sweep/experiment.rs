@@ -25,7 +25,7 @@ impl Experiment for Sweep {
     const ABOUT: &'static str = "Load a service from idle to saturation: what does it carry?";
     const HELP: HelpPage = super::args::HELP;
 
-    const CONDITIONS: &'static str = "'capacity>5000' or 'p99<10ms at 2000'";
+    const CONDITIONS: &'static str = "'capacity>5000', 'p99<10ms at 2000' or 'no worse than FILE'";
 
     type Args = SweepArgs;
     type Plan = Plan;

@@ -1,8 +1,8 @@
 //! Flags of the session.
 
+use super::require::Required;
 use crate::format::Format;
 use clap::Args;
-use plimsoll_model::Condition;
 use std::path::PathBuf;
 
 /// Flags that every experiment has.
@@ -20,9 +20,9 @@ pub(crate) struct FrameArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
 
-    /// The run passes if this holds, such as 'capacity>5000' or 'p99<10ms at 2000' of a sweep, 'p99<10ms' or 'errors<1%' of a run. Exit status 0 if it does, 3 if it does not, 4 if the figures allow both. Repeatable.
+    /// The run passes if this holds, such as 'capacity>5000', 'p99<10ms at 2000' or 'no worse than BASELINE by 5%' of a sweep, 'p99<10ms' or 'errors<1%' of a run. Exit status 0 if it does, 3 if it does not, 4 if the figures allow both. Repeatable.
     #[arg(long = "require", value_name = "CONDITION")]
-    pub(crate) require: Vec<Condition>,
+    pub(crate) require: Vec<Required>,
 
     /// Leave out the page with charts next to the record.
     #[arg(long)]

@@ -1,63 +1,184 @@
 //! Whether a run passes: the conditions of `--require`.
 
 use super::conclusion::{plan, trials};
+use crate::compare;
 use crate::failure::Failure;
+use crate::load_record::LoadRecord;
 use crate::note::note;
+use crate::record_file;
 use plimsoll_experiments::{Experiment, TrialOf};
-use plimsoll_model::{Condition, Holds, Judged};
+use plimsoll_model::{Condition, Difference, Estimate, Holds, Measure, Rate, Share};
 use plimsoll_record::Record;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// Exit codes, apart from those of a failed run, so that a caller can choose what undecided means.
 const BROKEN: u8 = 3;
 const UNDECIDED: u8 = 4;
 
-/// Refuses conditions that no trials of this plan could answer.
+/// What runs of one machine differ by is not worse.
+const USUAL_LOSS: f64 = 0.05;
+
+/// What `--require` takes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Required {
+    Of(Condition),
+    /// `no worse than FILE`, or `no worse than FILE by 5%`.
+    NoWorse {
+        than: PathBuf,
+        by: Share,
+    },
+}
+
+impl fmt::Display for Required {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Required::Of(condition) => condition.fmt(f),
+            Required::NoWorse { than, by } => {
+                write!(f, "no worse than {} by {by}", than.display())
+            }
+        }
+    }
+}
+
+impl FromStr for Required {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Required, String> {
+        let Some(rest) = text.trim().strip_prefix("no worse than ") else {
+            let condition = text.parse().map(Required::Of);
+            return condition.map_err(|error| format!("{error}, or 'no worse than FILE by 5%'"));
+        };
+        // The name of a file may have " by " in it.
+        let by = rest.rsplit_once(" by ").and_then(|(than, by)| {
+            let pct: f64 = by.trim().strip_suffix('%')?.parse().ok()?;
+            Some((than, Share::new(pct / 100.0)?))
+        });
+        let (than, by) = by.unwrap_or((rest, Share::new(USUAL_LOSS).unwrap_or(Share::ZERO)));
+        Ok(Required::NoWorse {
+            than: than.trim().into(),
+            by,
+        })
+    }
+}
+
+/// What is required, and what the findings say about it.
+pub(crate) struct Verdict {
+    required: Required,
+    holds: Holds,
+    why: String,
+}
+
+/// Refuses what no trials of this plan could answer.
 ///
 /// # Errors
-/// The first such condition.
-pub(super) fn check<E: Experiment>(
-    plan: &E::Plan,
-    conditions: &[Condition],
-) -> Result<(), Failure> {
-    judged::<E>(plan, &[], conditions).map(drop)
+/// The first such condition, or a record to compare with that cannot be read.
+pub(super) fn check<E: Experiment>(plan: &E::Plan, all: &[Required]) -> Result<(), Failure> {
+    for required in all {
+        match required {
+            Required::Of(condition) => drop(judged::<E>(plan, &[], *condition)?),
+            Required::NoWorse { than, .. } => {
+                let any = Condition::Capacity { above: Rate::ZERO };
+                if E::judge(plan, &[], any).is_none() {
+                    return Err(not_answered::<E>(required));
+                }
+                LoadRecord::open(than, &[], &mut record_file::room())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn not_answered<E: Experiment>(required: &dyn fmt::Display) -> Failure {
+    let forms = match E::CONDITIONS {
+        "" => "leave it out".to_owned(),
+        forms => format!("it answers {forms}"),
+    };
+    Failure::Mistake(format!(
+        "plimsoll {} does not answer --require '{required}'; {forms}",
+        E::NAME
+    ))
 }
 
 fn judged<E: Experiment>(
     plan: &E::Plan,
     trials: &[TrialOf<E>],
-    conditions: &[Condition],
-) -> Result<Vec<Judged>, Failure> {
-    let each = conditions.iter().map(|condition| {
-        E::judge(plan, trials, *condition).ok_or_else(|| {
-            let forms = match E::CONDITIONS {
-                "" => "leave it out".to_owned(),
-                forms => format!("it answers {forms}"),
-            };
-            Failure::Mistake(format!(
-                "plimsoll {} does not answer --require '{condition}'; {forms}",
-                E::NAME
-            ))
-        })
+    condition: Condition,
+) -> Result<Verdict, Failure> {
+    let judged = E::judge(plan, trials, condition);
+    let judged = judged.ok_or_else(|| not_answered::<E>(&condition))?;
+    Ok(Verdict {
+        required: Required::Of(condition),
+        holds: judged.holds,
+        why: judged.why,
+    })
+}
+
+/// What a record says about what is required.
+pub(crate) fn of_record<E: Experiment>(
+    record: &Record,
+    all: &[Required],
+) -> Result<Vec<Verdict>, Failure> {
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let plan = plan::<E>(record, &[])?;
+    check::<E>(&plan, all)?;
+    let trials = trials::<E>(record)?;
+    let each = all.iter().map(|required| match required {
+        Required::Of(condition) => judged::<E>(&plan, &trials, *condition),
+        Required::NoWorse { than, by } => no_worse(record.path(), than, *by),
     });
     each.collect()
 }
 
-/// What the trials of a record say about conditions.
-pub(crate) fn of_record<E: Experiment>(
-    record: &Record,
-    conditions: &[Condition],
-) -> Result<Vec<Judged>, Failure> {
-    let plan = plan::<E>(record, &[])?;
-    judged::<E>(&plan, &trials::<E>(record)?, conditions)
+/// Whether the capacity of a record under each of its goals is that of another, less a share.
+fn no_worse(record: &Path, than: &Path, by: Share) -> Result<Verdict, Failure> {
+    let differences = compare::of_two(than, record)?;
+    let capacities = differences
+        .iter()
+        .filter(|d| d.measure == Measure::Capacity);
+    let each = capacities.map(|difference| not_below(difference, 1.0 - by.get()));
+    // Of those that are equally far from holding, the first.
+    let worst = each.rev().max_by_key(|(holds, _)| *holds);
+    let unknown = || (Holds::Undecided, "they have no goal in common".to_owned());
+    let (holds, why) = worst.unwrap_or_else(unknown);
+    Ok(Verdict {
+        required: Required::NoWorse {
+            than: than.to_owned(),
+            by,
+        },
+        holds,
+        why,
+    })
 }
 
-/// Says of each condition whether it is kept.
+fn not_below(difference: &Difference, least: f64) -> (Holds, String) {
+    let goal = difference.goal;
+    let Some(Estimate { value, low, high }) = difference.ratio else {
+        return (Holds::Undecided, format!("{goal}: the ratio is unknown"));
+    };
+    let holds = match (low, high) {
+        (Some(low), _) if low >= least => Holds::Yes,
+        (_, Some(high)) if high < least => Holds::No,
+        _ => Holds::Undecided,
+    };
+    let interval = match (low, high) {
+        (Some(low), Some(high)) => format!("95 % interval {low:.2} to {high:.2}"),
+        _ => "no interval".to_owned(),
+    };
+    let why = format!("{goal}: its capacity is {value:.2} times that ({interval})");
+    (holds, why)
+}
+
+/// Says of each whether it is kept.
 ///
 /// # Errors
 /// [`Failure::Command`] with the exit code if one of them is broken or undecided.
-pub(crate) fn conclude(all: &[Judged]) -> Result<(), Failure> {
-    for Judged {
-        condition,
+pub(crate) fn conclude(all: &[Verdict]) -> Result<(), Failure> {
+    for Verdict {
+        required,
         holds,
         why,
     } in all
@@ -67,11 +188,55 @@ pub(crate) fn conclude(all: &[Judged]) -> Result<(), Failure> {
             Holds::Undecided => "undecided",
             Holds::No => "broken",
         };
-        note(&format!("require {condition}: {word}; {why}"));
+        note(&format!("require {required}: {word}; {why}"));
     }
     match all.iter().map(|one| one.holds).max() {
         Some(Holds::No) => Err(Failure::Command(BROKEN)),
         Some(Holds::Undecided) => Err(Failure::Command(UNDECIDED)),
         Some(Holds::Yes) | None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_baseline_is_read_with_what_may_be_lost() {
+        let of = |text: &str| match text.parse() {
+            Ok(Required::NoWorse { than, by }) => (than.display().to_string(), by.get()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            of("no worse than a.plimsoll"),
+            ("a.plimsoll".to_owned(), 0.05)
+        );
+        assert_eq!(
+            of("no worse than a by b by 10%"),
+            ("a by b".to_owned(), 0.1)
+        );
+        assert_eq!(of("no worse than a by b"), ("a by b".to_owned(), 0.05));
+        let why = "no worse".parse::<Required>().unwrap_err();
+        assert!(why.contains("no worse than FILE"), "{why}");
+    }
+
+    #[test]
+    fn a_ratio_is_decided_by_its_interval() {
+        let of = |low, high| {
+            let difference = Difference {
+                name: "b".to_owned(),
+                against: "a".to_owned(),
+                goal: "p99<10ms".parse().unwrap(),
+                measure: Measure::Capacity,
+                ratio: Some(Estimate::within((low + high) / 2.0, low, high)),
+                run_to_run: None,
+                verdict: plimsoll_model::DifferenceVerdict::Inconclusive,
+                why: None,
+            };
+            not_below(&difference, 0.95).0
+        };
+        assert_eq!(of(0.96, 1.1), Holds::Yes);
+        assert_eq!(of(0.9, 1.1), Holds::Undecided);
+        assert_eq!(of(0.8, 0.94), Holds::No);
     }
 }
