@@ -96,7 +96,7 @@ pub(crate) fn rating(
     if let Some(rating) = kept.find(&asked, cpus, root).filter(|_| !again) {
         return Ok(rating.clone());
     }
-    note("plimsoll: calibrating for 12 s; --recalibrate does it again");
+    note("plimsoll: calibrating for 12 s; --rated RATE leaves it out");
     let service = calibrated(asked, cpus)?;
     let rating = Rating::measure(&service, cpus, root, &|| stop.is_raised())?;
     if let Some(why) = rating.too_low() {
@@ -209,15 +209,16 @@ impl Run {
             _ => None,
         };
         let all = &self.all;
+        let unreachable = |decision: SettleDecision| decision.phase == SettlePhase::Unreachable;
         let outcome = goal.map(|goal| GoalOutcome::of(all, goal, self.settled_at.is_some()));
         if !self.json {
             output.print(&lines::summary(all, self.service.rating(), target, outcome))?;
             if let (Some(goal), Some(outcome)) = (goal, outcome) {
-                output.print(&lines::outcome(all, goal, outcome, self.settled_at))?;
+                let lost = self.service.decision().is_some_and(unreachable);
+                output.print(&lines::outcome(all, goal, outcome, self.settled_at, lost))?;
             }
         }
         self.service.check()?;
-        let unreachable = |decision: SettleDecision| decision.phase == SettlePhase::Unreachable;
         let why = match outcome {
             _ if self.service.decision().is_some_and(unreachable) => {
                 "the goal is missed at any load; see whether its limit is shorter than a request, or what else uses these CPUs"

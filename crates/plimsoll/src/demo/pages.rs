@@ -63,7 +63,7 @@ pub(crate) const PAGES: [Page; 7] = [
         letter: 'c',
         question: "What does the same job cost within a headroom?",
         text: &[
-            "Now the job gets only what the service and a headroom leave. The law of `plimsoll side` decides once a second, and freezes the job when nothing is left.",
+            "Now the job gets only what the service and a headroom leave. The law of `plimsoll side` decides once a second, and freezes the job when nothing is left. Start it, and watch p99 against that of page b.",
         ],
         experiment: &["yield", "--quick", "--arms", "none,plimsoll"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job, Flag::Headroom],
@@ -75,6 +75,7 @@ pub(crate) const PAGES: [Page; 7] = [
         question: "How much headroom is enough?",
         text: &[
             "Less headroom gives more work to the job and less certainty to the service. Below some headroom, the knee, latency rises fast.",
+            "Start the job within the headroom, move the headroom down, and watch p99.",
         ],
         experiment: &["yield", "--quick", "--curve"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job],
@@ -86,7 +87,7 @@ pub(crate) const PAGES: [Page; 7] = [
         question: "How much work does a job get done in what is left?",
         text: &[
             "The job runs alone, then beside the service within the headroom. A command is timed to its end both times; hashing is counted.",
-            "The ratio is what the job gained, and the sum of both is what the machine did.",
+            "The ratio is what the job gained, and the sum of both is what the machine did. The charts show the job beside the service alone.",
         ],
         experiment: &["yield", "--quick", "--arms", "plimsoll"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job, Flag::Headroom],
@@ -109,7 +110,7 @@ pub(crate) const PAGES: [Page; 7] = [
         letter: 'g',
         question: "What does your own scenario cost and gain?",
         text: &[
-            "The load, the job, the headroom and the budget of a file, or as they are set now.",
+            "The load, the job, the headroom and the budget of a file, or as they are set now. The budget is how much p99 may rise, p99+5% as a rule.",
         ],
         experiment: &["yield", "--arms", "none,weight,plimsoll"],
         takes: &[Flag::Load, Flag::Budget, Flag::Job, Flag::Headroom],

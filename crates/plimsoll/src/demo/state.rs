@@ -120,6 +120,9 @@ impl State {
                 self.open((self.page + by) % PAGES.len());
             }
             Event::Log => self.shows_log = !self.shows_log,
+            Event::Findings if !self.has_findings() => {
+                self.show_message("This page has no findings yet: measure it.".to_owned());
+            }
             Event::Findings => self.shows_findings = !self.shows_findings,
             Event::Scroll(lines) => self.scroll(lines),
             Event::Back => return self.back(),

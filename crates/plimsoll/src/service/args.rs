@@ -114,8 +114,12 @@ impl ServiceArgs {
 }
 
 pub(crate) fn goal(text: &str) -> Result<LatencyGoal, String> {
-    let goal = text.parse::<Goal>().map_err(|error| error.to_string())?;
-    LatencyGoal::try_from(goal).map_err(|error| error.to_string())
+    let goal = text.parse::<Goal>().ok().map(LatencyGoal::try_from);
+    match goal {
+        Some(Ok(goal)) => Ok(goal),
+        Some(Err(error)) => Err(error.to_string()),
+        None => Err("give a percentile and a time above 0, such as p95<75ms".to_owned()),
+    }
 }
 
 fn offered(text: &str) -> Result<Rate, String> {

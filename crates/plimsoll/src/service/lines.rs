@@ -54,8 +54,13 @@ pub(crate) fn rating(rating: &Rating) -> String {
     if !rating.is_measured() {
         return format!("rated {} on CPUs {}, as given", rating.rated, rating.cpus);
     }
+    // First, because a narrow screen shows no more.
+    let low = match rating.too_low() {
+        Some(_) => "too low: ",
+        None => "",
+    };
     format!(
-        "rated {} on CPUs {} ({} to {} in 5 rounds, {})",
+        "{low}rated {} on CPUs {} ({} to {} in 5 rounds, {})",
         rating.rated,
         rating.cpus,
         rating.lowest,
@@ -160,8 +165,12 @@ pub(super) fn outcome(
     goal: LatencyGoal,
     outcome: GoalOutcome,
     settled_at: Option<Duration>,
+    is_unreachable: bool,
 ) -> String {
     let Some(at) = settled_at else {
+        if is_unreachable {
+            return String::new();
+        }
         return format!(
             "{goal}: {}; give it more time, or a quieter machine\n",
             outcome.words()

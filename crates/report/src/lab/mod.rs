@@ -162,7 +162,10 @@ pub fn regions(view: &LabView<'_>) -> Vec<Region> {
                     .collect(),
             ),
         ),
-        ("log", markup(view.log.join("\n").into())),
+        (
+            "log",
+            markup(view.log.iter().map(|line| el("span").with(*line)).collect()),
+        ),
     ]
 }
 

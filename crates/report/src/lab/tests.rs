@@ -47,7 +47,8 @@ fn lines_of_a_job_are_text() {
     let regions = regions(&view(vec!["<script>alert(1)</script>", "\u{1b}[31m"]));
     let log = &regions.iter().find(|(id, _)| *id == "log").unwrap().1;
     assert!(
-        log.starts_with("&lt;script&gt;") && !log.contains('\u{1b}'),
+        log.starts_with("<span>&lt;script&gt;") && !log.contains('\u{1b}'),
         "{log}"
     );
+    assert_eq!(log.matches("<span>").count(), 2, "a line each: {log}");
 }

@@ -63,7 +63,8 @@ impl State {
         self.want_job(wanted)
     }
 
-    /// Takes the next of the scenario's job and the counted ones. A job that runs makes room for it.
+    /// Takes the next of the scenario's job and the counted ones. One that runs ends, and the next
+    /// waits to be started: it may take all memory.
     pub(super) fn choose_job(&mut self) -> Vec<Effect> {
         if let Some(job) = self.page().job {
             let letter = self.page().letter;
@@ -75,9 +76,8 @@ impl State {
         let at = jobs.iter().position(|job| *job == self.chosen_job);
         let next = at.map_or(0, |at| (at + 1) % jobs.len());
         self.chosen_job = jobs[next].to_owned();
-        self.job
-            .care()
-            .map_or(Vec::new(), |care| self.want_job(Some(care)))
+        self.show_message(format!("The next job is '{}'.", self.chosen_job));
+        self.stop_job()
     }
 
     pub(super) fn stop_job(&mut self) -> Vec<Effect> {

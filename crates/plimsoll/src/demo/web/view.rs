@@ -51,7 +51,7 @@ pub(super) fn of(state: &State) -> LabView<'_> {
         ],
         goal: LabButton {
             message: Message::Goal(!state.knobs.goal).json(),
-            label: words::goal(state),
+            label: format!("load follows the goal {}", words::goal(state)),
             is_on: state.knobs.goal,
         },
         job: words::job(state),
@@ -84,8 +84,12 @@ fn pages(state: &State) -> Vec<LabButton> {
 /// The page's own, the two of the job, and those of the lab.
 fn buttons(state: &State) -> Vec<LabButton> {
     let mut all = vec![Button::Sideload, Button::Sysload, Button::OtherJob];
+    all.push(Button::Save);
     let own = state.page().buttons.iter().copied();
-    all.extend(own.filter(|button| !matches!(button, Button::Sideload | Button::Sysload)));
+    all.extend(
+        own.filter(|button| !all.contains(button))
+            .collect::<Vec<_>>(),
+    );
     let mut buttons: Vec<LabButton> = all
         .into_iter()
         .map(|button| LabButton {

@@ -102,7 +102,7 @@ fn sliders_and_buttons_change_the_lab_and_its_charts_follow() {
     shows(&browser, "job", "sideload");
     shows(&browser, "figures", "MiB/s");
     shows(&browser, "log", "plimsoll: as a sideload");
-    click(&browser, "p95<75ms");
+    click(&browser, "load follows the goal p95<75ms");
     shows(&browser, "goal", "settling");
     click(&browser, "d");
     shows(&browser, "text", "How much headroom");
