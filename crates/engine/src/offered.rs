@@ -22,7 +22,7 @@ use plimsoll_model::{
 use plimsoll_study::validity;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Runs idle trials and trials at a rate, with a job next to the service.
 pub struct OfferedLoad<'a, S, O> {
@@ -38,6 +38,8 @@ pub struct OfferedLoad<'a, S, O> {
     footprint: Option<(Footprint, Option<Rate>)>,
     sensors: TrialSensors,
     restart: Option<Restart>,
+    /// Whether the last trial ended with requests that wait.
+    has_backlog: bool,
     job: Box<dyn BackgroundJob<S, O> + 'a>,
 }
 
@@ -55,6 +57,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             one_thread: None,
             footprint: None,
             sensors,
+            has_backlog: false,
             job: Box::new(NoJob),
         }
     }
@@ -164,6 +167,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             self.load.check()?;
         }
         trial.took = began.elapsed();
+        self.has_backlog = leaves_backlog(&trial, rate);
         let allowance = self.job.allowance(spec, &trial.outcome);
         trial.verdict = validity::judge(&self.bounds, &trial, allowance);
         Ok(Some(trial))
@@ -183,6 +187,16 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
     }
 }
 
+/// Requests that wait for longer than this, at the rate at which they came, are a backlog.
+const BACKLOG: Duration = Duration::from_millis(20);
+
+/// Whether so many requests were open at the end that the next trial would begin with them. They are
+/// given up with their connections, and a server does not notice that.
+fn leaves_backlog<S, O>(trial: &Trial<S, O>, rate: Rate) -> bool {
+    let open = trial.seconds.last().map_or(0, |second| second.in_flight);
+    trial.work.unfinished > 0 || open as f64 > (rate.get() * BACKLOG.as_secs_f64()).max(2.0)
+}
+
 impl<S: TrialSetting, O: Default> Runner<S, O> for OfferedLoad<'_, S, O> {
     fn run(
         &mut self,
@@ -192,6 +206,9 @@ impl<S: TrialSetting, O: Default> Runner<S, O> for OfferedLoad<'_, S, O> {
     ) -> Result<Option<Trial<S, O>>, RunError> {
         if let Some(restart) = &mut self.restart {
             restart.before(spec, self.load.as_mut())?;
+        }
+        if std::mem::take(&mut self.has_backlog) {
+            self.load.settle(stop);
         }
         if spec.setting.rate().is_some() {
             self.load.page_in();

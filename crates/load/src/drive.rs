@@ -5,6 +5,7 @@ use plimsoll_model::{Arrivals, PhasedRate, Rate, SteppedRate, Work};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +41,10 @@ pub trait Load {
     /// Brings back from swap what the service has there, where it is in this process. Called before
     /// a trial, and before a job beside it takes memory.
     fn page_in(&self) {}
+
+    /// Waits, after more load than the service carries, until it has worked off what is left of that.
+    /// A service in this process has nothing left.
+    fn settle(&self, _stop: &AtomicBool) {}
 
     /// Checks, without load, that the service is available. A service in this
     /// process always is.

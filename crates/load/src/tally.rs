@@ -232,7 +232,7 @@ impl Tally {
             let one = BodySizes::one(bytes);
             counts.work.bodies = Some(counts.work.bodies.map_or(one, |all| all + one));
         }
-        self.record(&mut counts, in_window, intended_ns, latency_ns);
+        self.record(&mut counts, in_window, intended_ns, latency_ns, |_| ());
         counts.answered(intended_ns, &self.session.shape, now_ns);
     }
 
@@ -245,7 +245,9 @@ impl Tally {
             count_failure(&mut counts.work.errors, failure);
         }
         if failure == Failure::Timeout {
-            self.record(&mut counts, in_window, intended_ns, waited_ns);
+            self.record(&mut counts, in_window, intended_ns, waited_ns, |phase| {
+                phase.timed_out += 1;
+            });
         } else {
             self.in_phase(&mut counts, intended_ns, None, |phase| phase.failed += 1);
         }
@@ -256,7 +258,9 @@ impl Tally {
         let waited_ns = now_ns.saturating_sub(intended_ns);
         let (mut counts, in_window) = self.end(intended_ns);
         counts.work.unfinished += u64::from(in_window);
-        self.record(&mut counts, in_window, intended_ns, waited_ns);
+        self.record(&mut counts, in_window, intended_ns, waited_ns, |phase| {
+            phase.unfinished += 1;
+        });
     }
 
     /// A due request was not sent before the trial ended at `now_ns`: no
@@ -266,7 +270,9 @@ impl Tally {
         let in_window = self.session.counts(intended_ns);
         let mut counts = self.lock();
         counts.work.unfinished += u64::from(in_window);
-        self.record(&mut counts, in_window, intended_ns, waited_ns);
+        self.record(&mut counts, in_window, intended_ns, waited_ns, |phase| {
+            phase.unfinished += 1;
+        });
     }
 
     /// How the connections of this thread served the window, if there was one.
@@ -289,8 +295,16 @@ impl Tally {
     }
 
     /// Records a latency in the window, and after a rate step. The window opens
-    /// and closes in the low phases, so the two are independent.
-    fn record(&self, counts: &mut Counts, in_window: bool, intended_ns: u64, latency_ns: u64) {
+    /// and closes in the low phases, so the two are independent. `count` is what its phase counts
+    /// besides.
+    fn record(
+        &self,
+        counts: &mut Counts,
+        in_window: bool,
+        intended_ns: u64,
+        latency_ns: u64,
+        count: impl FnOnce(&mut PhaseWork),
+    ) {
         if in_window {
             counts.work.latency.record_ns(latency_ns);
         }
@@ -303,6 +317,7 @@ impl Tally {
                 let latency = Duration::from_nanos(latency_ns);
                 self.in_phase(counts, intended_ns, Some(latency), |phase| {
                     phase.latency.record_ns(latency_ns);
+                    count(phase);
                 });
             }
         }

@@ -87,8 +87,14 @@ pub const FIRST_REQUESTS: usize = 256;
 pub struct PhaseWork {
     /// Latencies, as in [`crate::Work::latency`].
     pub latency: Slot,
-    /// Requests that failed, of whatever kind.
+    /// Requests that failed and have no latency: all kinds but those that timed out.
     pub failed: u64,
+    /// Requests that timed out; they stand in `latency` with the time that they had waited.
+    #[serde(default)]
+    pub timed_out: u64,
+    /// Requests without an answer at the end, likewise.
+    #[serde(default)]
+    pub unfinished: u64,
     /// The first [`FIRST_REQUESTS`], by intended start.
     pub first: Vec<FirstRequest>,
     /// When the last good answer came, from the beginning of the load.
@@ -126,6 +132,8 @@ impl PhaseWork {
     pub fn merge(&mut self, other: &PhaseWork) {
         self.latency.merge(&other.latency);
         self.failed += other.failed;
+        self.timed_out += other.timed_out;
+        self.unfinished += other.unfinished;
         other.first.iter().for_each(|first| self.keep_first(*first));
         self.last_answer = self.last_answer.max(other.last_answer);
     }

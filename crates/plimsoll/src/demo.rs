@@ -60,16 +60,17 @@ On a terminal, or with --web in a browser, the lab is live: sliders set the load
 of the hash service and the headroom of the job, and charts show what that does.
 The job runs under `plimsoll side` and ends with the lab. The rating of the
 service is measured once per machine, in 12 s, and kept. --goal, --rated,
---recalibrate, --cpus and the flags of the hash service are for the live lab. The address of --web has a random
-part, and answers on this machine alone. Pages are measured with a service of
-their own: a sideload in the live lab shows what memory pressure does to the
-service with --memory.
+--recalibrate, --cpus and the flags of the hash service are for the live lab.
+Pages are measured with a service of their own. The address of --web has a
+random part, and answers on this machine alone.
 
 Examples:
   plimsoll demo
         the live lab at page a
   plimsoll demo --web
         the same in a browser of this machine
+  plimsoll demo --page f --memory 1GiB
+        with a service that has memory, for page f
   plimsoll demo --page b --batch
         page b without a screen: measure, print the findings, keep a record
   plimsoll demo --page e --batch --job 'make -C /src -j2'

@@ -68,6 +68,7 @@ impl Record {
     /// # Errors
     /// As of [`Record::open`].
     pub fn open_within(path: &Path, room: &mut Room) -> Result<Record, RecordError> {
+        room.check_length(path)?;
         let (conn, bytes) = read_into_memory(path)?;
         schema::check(&conn, path, || Ok(bytes))?;
         Record::load(conn, None, path, room)

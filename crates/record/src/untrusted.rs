@@ -93,6 +93,19 @@ impl Room {
         Room(self.0.min(limit.0 / 2))
     }
 
+    /// Whether a file fits, before it is read. What it is, is checked then.
+    pub(crate) fn check_length(&self, path: &Path) -> std::result::Result<(), RecordError> {
+        let length = std::fs::metadata(path).map_or(0, |about| about.len());
+        match length <= self.0 {
+            true => Ok(()),
+            false => Err(RecordError::TooManyTrials {
+                path: path.into(),
+                needs_mib: length >> 20,
+                left_mib: self.0 >> 20,
+            }),
+        }
+    }
+
     /// Takes what the trials of a record need. In the file a histogram may have a hundred bytes,
     /// and once read it has a fixed size.
     pub(crate) fn take(

@@ -58,6 +58,8 @@ pub struct Side {
     /// Trials in which the goal was kept.
     pub kept: usize,
     pub of: usize,
+    /// How long they measured together.
+    pub seconds: f64,
 }
 
 /// Whether an interval is wanted, which takes hundreds of times as long.
@@ -177,6 +179,7 @@ impl Load {
             rate: self.rate,
             kept: self.kept,
             of: self.of,
+            seconds: self.good_s + self.bad_s,
         }
     }
 }

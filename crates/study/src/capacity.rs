@@ -16,8 +16,8 @@ use crate::rated::rated;
 use crate::shown::{Shown, shown};
 use crate::{cpu_time, cpu_use, levels};
 use plimsoll_model::{
-    CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightLoad,
-    MissedBy, Phase, Plan, Rate, Trial, TriedAt, Workload,
+    Arrivals, CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit,
+    LightLoad, MissedBy, Phase, Plan, Rate, Trial, TriedAt, Workload,
 };
 use std::time::Duration;
 
@@ -400,6 +400,11 @@ fn status(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>)
         }
         Boundary::Gap { low, high } => {
             let looked = is_narrow(low, high, plan);
+            if let Some(ends) = overlap(low, high, plan).filter(|_| looked) {
+                let (least, most) = ends;
+                let rate = Estimate::within(low.rate, least, most);
+                return (CapacityStatus::Found, Some(rate));
+            }
             let (low, high) = (low.rate, high.rate);
             match looked {
                 // What was seen to keep it is what can be built on.
@@ -412,6 +417,21 @@ fn status(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>)
             }
         }
     }
+}
+
+/// Standard deviations of the number of arrivals.
+const DEVIATIONS: f64 = 2.0;
+
+/// The least of the lower load and the most of the higher one that their arrivals may have come to,
+/// where these overlap: so few random requests do not tell the two loads apart, and no cliff is
+/// between them.
+fn overlap(low: Side, high: Side, plan: &Plan) -> Option<(f64, f64)> {
+    if plan.arrivals != Arrivals::Poisson || matches!(plan.workload, Workload::Imported(_)) {
+        return None;
+    }
+    let by = |side: Side| DEVIATIONS * f64::sqrt(side.rate / side.seconds.max(1e-9));
+    let is_apart = low.rate + by(low) < high.rate - by(high);
+    (!is_apart).then(|| ((low.rate - by(low)).max(0.0), high.rate + by(high)))
 }
 
 /// Whether a search has looked within: only then may it be called a cliff.

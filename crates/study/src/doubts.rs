@@ -56,6 +56,8 @@ pub(crate) fn of(
 /// by chance.
 const OTHER_LENGTH: f64 = 0.1;
 const ERRORS: f64 = 5.0;
+/// They also differ by so many times what trials at one load do.
+const SPREADS: f64 = 2.0;
 /// The fewest answers of a trial whose mean counts.
 const FEWEST: u64 = 30;
 
@@ -69,11 +71,18 @@ fn body_lengths(trials: &[Trial]) -> Option<Doubt> {
     let mut loads: Vec<(f64, BodySizes)> = trials.iter().filter_map(of).collect();
     loads.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (_, light) = *loads.first()?;
+    // Lengths that change with time differ within a load, too.
+    let mut within: f64 = 0.0;
+    for pair in loads.chunk_by(|a, b| a.0 == b.0) {
+        let means = || pair.iter().map(|(_, sizes)| sizes.mean());
+        let spread = means().fold(0.0, f64::max) - means().fold(f64::INFINITY, f64::min);
+        within = within.max(spread);
+    }
     let apart = |sizes: &BodySizes| (sizes.mean() - light.mean()).abs();
     let is_other = |(_, sizes): &&(f64, BodySizes)| {
         let apart = apart(sizes);
         let error = f64::hypot(sizes.standard_error(), light.standard_error());
-        apart > OTHER_LENGTH * light.mean() && apart > ERRORS * error
+        apart > OTHER_LENGTH * light.mean() && apart > ERRORS * error && apart > SPREADS * within
     };
     let others = loads.iter().filter(is_other);
     let (rate_rps, sizes) = others.max_by(|a, b| apart(&a.1).total_cmp(&apart(&b.1)))?;
@@ -229,5 +238,8 @@ mod tests {
         let pages = [trial(5.0, &[10, 5000]), trial(90.0, &[10, 40, 5000])];
         assert_eq!(found(&pages), None);
         assert_eq!(found(&[trial(5.0, &[]), trial(90.0, &[])]), None);
+        // A list that grows, in two passes.
+        let grows = [trial(5.0, &[100]), trial(90.0, &[200]), trial(90.0, &[300])];
+        assert_eq!(found(&grows), None);
     }
 }

@@ -175,11 +175,13 @@ mod tests {
                 rate: 200.0,
                 kept: 1,
                 of: 1,
+                seconds: 1000.0,
             },
             high: Side {
                 rate: 300.0,
                 kept: 0,
                 of: 1,
+                seconds: 1000.0,
             },
         };
         for (name, evidence, boundary, expected) in [

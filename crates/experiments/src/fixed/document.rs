@@ -45,20 +45,29 @@ pub(super) fn document<'a>(
 /// The parts of a rate that changes.
 fn phases(found: &[PhaseFound]) -> Table {
     let rate = |rps: f64| format!("{rps:.1}");
-    let time = |value: Option<f64>| value.map_or("-".to_owned(), time_us);
+    let time = |p: &PhaseFound, value: Option<f64>| match (value, p.unfinished) {
+        (None, _) => "-".to_owned(),
+        (Some(us), 0) => time_us(us),
+        (Some(us), _) => format!(">{}", time_us(us)),
+    };
     let columns = vec![
         Column::words("from", "s", 0, found, |p| format!("{:.1}", p.from_s)),
         Column::words("asked", "1/s", 0, found, |p| rate(p.asked_rps)),
         Column::words("answered", "1/s", 0, found, |p| rate(p.answered_rps)),
         Column::words("failed", "", 2, found, |p| p.failed.to_string()),
-        Column::words("p50", "", 1, found, |p| time(p.p50_us)),
-        Column::words("p99", "", 0, found, |p| time(p.p99_us)),
+        Column::words("no answer", "", 2, found, |p| p.unfinished.to_string()),
+        Column::words("p50", "", 1, found, |p| time(p, p.p50_us)),
+        Column::words("p99", "", 0, found, |p| time(p, p.p99_us)),
     ];
     let explained = [
         ("from", "when this part of the time began"),
         (
             "answered",
             "good answers to the requests of this part, whenever they came; arrivals vary around what was asked for",
+        ),
+        (
+            ">",
+            "at least: requests without an answer count with the time that they had waited",
         ),
     ];
     Table::of(columns)

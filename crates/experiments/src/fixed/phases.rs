@@ -1,7 +1,7 @@
 //! What became of the requests of each phase.
 
 use super::plan::FixedPlan;
-use plimsoll_model::{PhaseWork, RatePhase, Slot};
+use plimsoll_model::{PhaseWork, PhasedRate, RatePhase, Slot};
 use plimsoll_study::bootstrap::shows_quantile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,10 +17,30 @@ pub struct FixedOutcome {
 
 /// Requests that were intended within a phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct PhaseAnswers {
-    /// From the intended start to the last byte of a good answer.
+    /// From the intended start to the last byte of a good answer; of a request without one, how long
+    /// it had waited.
     pub(super) latency: Slot,
+    /// Without those that timed out.
     pub(super) failed: u64,
+    pub(super) timed_out: u64,
+    pub(super) unfinished: u64,
+}
+
+impl PhaseAnswers {
+    fn answered(&self) -> u64 {
+        let without = self.timed_out.saturating_add(self.unfinished);
+        self.latency.requests().saturating_sub(without)
+    }
+
+    fn all_failed(&self) -> u64 {
+        self.failed.saturating_add(self.timed_out)
+    }
+}
+
+fn sum(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 impl From<PhaseWork> for PhaseAnswers {
@@ -28,6 +48,8 @@ impl From<PhaseWork> for PhaseAnswers {
         PhaseAnswers {
             latency: work.latency,
             failed: work.failed,
+            timed_out: work.timed_out,
+            unfinished: work.unfinished,
         }
     }
 }
@@ -48,17 +70,33 @@ pub struct PhaseFound {
     pub answered_rps: f64,
     /// Its requests that failed.
     pub failed: u64,
-    /// The median from the intended start to the last byte of a good answer, in microseconds.
+    /// Its requests without an answer at the end.
+    pub unfinished: u64,
+    /// The median from the intended start to the last byte of a good answer, in microseconds; with
+    /// requests without an answer, at least this.
     pub p50_us: Option<f64>,
     /// What 99 % of them do not exceed; null for fewer than 299.
     pub p99_us: Option<f64>,
 }
 
-/// The length of all phases, and the good answers to their requests.
-pub(super) fn sums(plan: &FixedPlan, outcome: &FixedOutcome) -> (Duration, u64) {
-    let length = plan.phases.iter().map(|phase| phase.length).sum();
-    let answers = outcome.phases.iter().map(|phase| phase.latency.requests());
-    (length, answers.sum())
+/// The requests of all phases.
+pub(super) struct Sums {
+    pub(super) length: Duration,
+    pub(super) answered: u64,
+    pub(super) failed: u64,
+    pub(super) unfinished: u64,
+}
+
+impl Sums {
+    pub(super) fn of(plan: &FixedPlan, outcome: &FixedOutcome) -> Sums {
+        let all = || outcome.phases.iter();
+        Sums {
+            length: PhasedRate(plan.phases.clone()).length(),
+            answered: sum(all().map(PhaseAnswers::answered)),
+            failed: sum(all().map(PhaseAnswers::all_failed)),
+            unfinished: sum(all().map(|phase| phase.unfinished)),
+        }
+    }
 }
 
 pub(super) fn found(plan: &FixedPlan, outcome: &FixedOutcome) -> Vec<PhaseFound> {
@@ -86,12 +124,14 @@ fn one(part: &[(&RatePhase, &PhaseAnswers)], began: Duration, length: Duration) 
         let value = latency.quantile(q).filter(|_| shows);
         value.map(|time| time.as_secs_f64() * 1e6)
     };
+    let of = |count: fn(&PhaseAnswers) -> u64| sum(part.iter().map(|(_, answers)| count(answers)));
     PhaseFound {
         from_s: began.as_secs_f64(),
         length_s: seconds,
         asked_rps: part.iter().map(due).sum::<f64>() / seconds,
-        answered_rps: latency.requests() as f64 / seconds,
-        failed: part.iter().map(|(_, answers)| answers.failed).sum(),
+        answered_rps: of(PhaseAnswers::answered) as f64 / seconds,
+        failed: of(PhaseAnswers::all_failed),
+        unfinished: of(|answers| answers.unfinished),
         p50_us: us(0.5),
         p99_us: us(0.99),
     }

@@ -1,7 +1,7 @@
 //! From the trial to findings: pure.
 
 use super::experiment::FixedTrial;
-use super::phases::{self, PhaseFound};
+use super::phases::{self, PhaseFound, Sums};
 use super::plan::FixedPlan;
 use plimsoll_model::{CpuTime, Errors, Histogram, Rate, Second};
 use plimsoll_study::bootstrap::shows_quantile;
@@ -136,22 +136,34 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
     };
     let work = &trial.work;
     let phases = phases::found(plan, &trial.outcome);
-    let (measured, answered) = match phases.is_empty() {
-        true => (trial.window, work.completed),
-        // The window is a little longer.
-        false => phases::sums(plan, &trial.outcome),
+    let sums = match phases.is_empty() {
+        true => Sums {
+            length: trial.window,
+            answered: work.completed,
+            failed: work.errors.total(),
+            unfinished: work.unfinished,
+        },
+        // The window is a little longer, and has some of the warm-up.
+        false => Sums::of(plan, &trial.outcome),
     };
+    let is_whole = phases.is_empty();
     let per_request = |time: Option<CpuTime>| time?.us_per(work.completed);
     FixedFindings {
         valid: trial.verdict.is_valid(),
-        measured_s: measured.as_secs_f64(),
+        measured_s: sums.length.as_secs_f64(),
         asked_rps: plan.rate.get(),
-        intended: work.intended,
-        served_rps: Rate::of(answered, measured).get(),
-        completed: work.completed,
-        failed: work.errors.total(),
+        intended: match is_whole {
+            true => work.intended,
+            false => sums
+                .answered
+                .saturating_add(sums.failed)
+                .saturating_add(sums.unfinished),
+        },
+        served_rps: Rate::of(sums.answered, sums.length).get(),
+        completed: sums.answered,
+        failed: sums.failed,
         errors: work.errors,
-        unfinished: work.unfinished,
+        unfinished: sums.unfinished,
         body_bytes: work.bodies.map(|sizes| BodyFound {
             least: sizes.least,
             most: sizes.most,

@@ -115,7 +115,11 @@ fn phases_have_their_own_rates_and_long_lists_are_joined() {
     let answers = |requests: u64| {
         let mut latency = Slot::default();
         (0..requests).for_each(|_| latency.record_ns(1_000_000));
-        PhaseAnswers { latency, failed: 1 }
+        PhaseAnswers {
+            latency,
+            failed: 1,
+            ..PhaseAnswers::default()
+        }
     };
     let outcome = FixedOutcome {
         phases: vec![answers(49), answers(400)],
@@ -145,4 +149,46 @@ fn phases_have_their_own_rates_and_long_lists_are_joined() {
     assert_eq!(found.len(), 14, "of three each");
     assert_eq!(found[13].length_s, 1.0);
     assert_eq!(found.iter().map(|f| f.failed).sum::<u64>(), 41);
+}
+
+#[test]
+fn requests_without_an_answer_are_no_answers_of_their_phase() {
+    let http = HttpService::get("http://h/", 1, Duration::from_secs(1));
+    let plan = FixedPlan {
+        rate: Rate::per_second(100.0).unwrap(),
+        phases: vec![RatePhase {
+            length: Duration::from_secs(10),
+            rate: Rate::per_second(100.0).unwrap(),
+        }],
+        load: Plan::blank(Workload::Http(http)),
+    };
+    let mut latency = Slot::default();
+    (0..900).for_each(|_| latency.record_ns(1_000_000));
+    let spec = TrialSpec::blank(
+        Phase::Level { level: None },
+        AtRate::of(&plan),
+        Duration::from_secs(10),
+    );
+    let mut trial: Trial<AtRate, FixedOutcome> = Trial::begun(spec, 0);
+    trial.outcome.phases = vec![PhaseAnswers {
+        latency,
+        failed: 100,
+        timed_out: 300,
+        unfinished: 200,
+    }];
+    let found = findings(&plan, &[trial.clone()]);
+    assert_eq!((found.intended, found.completed), (1000, 400));
+    assert_eq!((found.failed, found.unfinished), (400, 200));
+    assert_eq!(
+        (found.served_rps, found.phases[0].answered_rps),
+        (40.0, 40.0)
+    );
+    assert_eq!(
+        (found.phases[0].failed, found.phases[0].unfinished),
+        (400, 200)
+    );
+    // A file may hold any numbers.
+    trial.outcome.phases[0].failed = u64::MAX;
+    trial.outcome.phases[0].timed_out = u64::MAX;
+    assert_eq!(findings(&plan, &[trial]).failed, u64::MAX);
 }

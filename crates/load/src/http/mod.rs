@@ -78,7 +78,8 @@ use plimsoll_model::{CpuSet, HttpService};
 use request::Request;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use target::Target;
 
 /// Request parameters shared by all threads; immutable.
@@ -167,6 +168,28 @@ impl HttpLoad {
     }
 }
 
+/// A service that has not worked off its backlog within this time is measured with it.
+const SETTLED_WITHIN: Duration = Duration::from_secs(10);
+/// How long single requests took, one after another.
+#[derive(Debug, Default)]
+struct Answers {
+    last: Option<Duration>,
+    least: Option<Duration>,
+}
+
+impl Answers {
+    /// Whether a further one is no longer much shorter than the last, and as short as any.
+    fn are_settled_by(&mut self, took: Duration) -> bool {
+        let least = self.least.map_or(took, |least| least.min(took));
+        let is_level = self.last.is_some_and(|last| took >= last / 2);
+        (self.last, self.least) = (Some(took), Some(least));
+        is_level && took <= least * 2
+    }
+}
+
+/// Between two requests that are refused.
+const AGAIN: Duration = Duration::from_millis(100);
+
 impl Load for HttpLoad {
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
         let connections = offer.connections.map_or(self.connections, |n| n as usize);
@@ -174,7 +197,42 @@ impl Load for HttpLoad {
         Ok(Box::new(run))
     }
 
+    fn settle(&self, stop: &AtomicBool) {
+        let began = Instant::now();
+        let mut answers = Answers::default();
+        while began.elapsed() < SETTLED_WITHIN && !stop.load(Ordering::Relaxed) {
+            let Ok(probe) = self.probe() else {
+                // What it refuses may be for its load; the trial shows whether it is gone.
+                std::thread::sleep(AGAIN);
+                continue;
+            };
+            if answers.are_settled_by(probe.took) {
+                return;
+            }
+        }
+    }
+
     fn check(&self) -> Result<(), LoadError> {
         self.probe().map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backlog_is_gone_when_answers_get_no_shorter() {
+        let settled = |ms: &[u64]| {
+            let mut answers = Answers::default();
+            let mut each = ms.iter().map(|ms| Duration::from_millis(*ms));
+            each.position(|took| answers.are_settled_by(took))
+        };
+        assert_eq!(settled(&[310, 3, 3]), Some(2));
+        assert_eq!(settled(&[310, 100, 30, 3, 4]), Some(4));
+        assert_eq!(settled(&[3000, 3000]), Some(1), "a slow service");
+        // A queue that grows is none.
+        assert_eq!(settled(&[3, 10, 30, 90]), None);
+        assert_eq!(settled(&[310]), None);
     }
 }

@@ -234,11 +234,20 @@ pub(super) fn shown_location(location: &str, may_be_secret: bool) -> String {
     if !may_be_secret {
         return shown;
     }
-    let host = shown.find("://").map_or(0, |at| at + 3);
-    let path = shown[host..].find('/').map_or(shown.len(), |at| host + at);
-    match &shown[..path] {
-        "" => "another path, which is hidden as it may repeat the request".to_owned(),
-        host => format!("{host}, where the path is hidden as it may repeat the request"),
+    let host = shown
+        .split_once("://")
+        .filter(|(scheme, _)| ["http", "https"].contains(scheme));
+    let host = host.and_then(|(scheme, rest)| {
+        let host = rest.split('/').next()?;
+        let is_host = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
+        // What else stands there may be of the request, too.
+        host.chars()
+            .all(is_host)
+            .then(|| format!("{scheme}://{host}"))
+    });
+    match host {
+        None => "another path, which is hidden as it may repeat the request".to_owned(),
+        Some(host) => format!("{host}, where the path is hidden as it may repeat the request"),
     }
 }
 
@@ -299,6 +308,27 @@ mod tests {
         let sentence = not_connected(&"127.0.0.1:80".parse().unwrap(), &error);
         assert!(sentence.contains("ulimit -n"), "{sentence}");
         assert!(!sentence.contains("network"), "{sentence}");
+    }
+
+    #[test]
+    fn a_redirect_shows_no_more_than_a_host_of_a_request_with_secrets() {
+        for location in [
+            "SEKRET/next",
+            "SEKRET",
+            "javascript:SEKRET",
+            "http:SEKRET/x",
+            "/SEKRET",
+            "http://h/SEKRET",
+            "http://h;SEKRET/",
+            "http://h\\SEKRET",
+        ] {
+            assert!(
+                !shown_location(location, true).contains("SEKRET"),
+                "{location}"
+            );
+            assert_eq!(shown_location(location, false), location);
+        }
+        assert!(shown_location("https://h:8443/x", true).starts_with("https://h:8443, "));
     }
 
     #[test]

@@ -59,7 +59,12 @@ fn a_jump_between_two_loads_is_a_gap() {
         counted(950.0, 0.0),
         counted(1000.0, 0.9),
     ];
-    let side = |rate, kept| Side { rate, kept, of: 1 };
+    let side = |rate, kept| Side {
+        rate,
+        kept,
+        of: 1,
+        seconds: 1.0,
+    };
     assert_eq!(
         locate(&trials, P99, Interval::None),
         Some(Boundary::Gap {

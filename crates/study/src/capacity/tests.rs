@@ -410,7 +410,12 @@ fn a_cliff_carries_what_was_seen_to_meet_the_goal() {
     let rate = found.rate_rps.unwrap();
     assert_eq!((rate.value, rate.interval()), (600.0, Some((600.0, 650.0))));
     // Not where a third of the trials beyond it met the goal, as with a token bucket.
-    let side = |rate, kept, of| Side { rate, kept, of };
+    let side = |rate, kept, of| Side {
+        rate,
+        kept,
+        of,
+        seconds: 1000.0,
+    };
     for (met_beyond, status) in [
         (side(650.0, 0, 3), CapacityStatus::Cliff),
         (side(650.0, 1, 4), CapacityStatus::Cliff),
@@ -481,4 +486,36 @@ fn a_request_without_an_answer_has_failed() {
     silent.work.unfinished = silent.work.intended / 4;
     let found = of_trials("errors<1%", &[mixed(50.0, 500, 0.0), silent]);
     assert_eq!(found.rate_rps, Some(Estimate::alone(500.0)), "{found:?}");
+}
+
+#[test]
+fn loads_that_few_requests_do_not_tell_apart_have_no_cliff_between_them() {
+    let mut plan = plan();
+    plan.search = Some(plimsoll_model::SearchPlan {
+        precision: plimsoll_model::Share::new(0.05).unwrap(),
+        window: Duration::from_secs(3),
+        budget: Duration::from_secs(60),
+        confirm: Duration::ZERO,
+    });
+    let side = |rate, kept, seconds| Side {
+        rate,
+        kept,
+        of: 2,
+        seconds,
+    };
+    let of = |plan: &Plan, seconds| {
+        let (low, high) = (side(50.0, 2, seconds), side(50.6, 0, seconds));
+        super::status(Boundary::Gap { low, high }, plan)
+    };
+    // 150 requests: 50/s may have been 41.8 to 58.2.
+    let (status, rate) = of(&plan, 3.0);
+    assert_eq!(status, CapacityStatus::Found);
+    let (low, high) = rate.unwrap().interval().unwrap();
+    assert!(
+        (low - 41.8).abs() < 0.1 && (high - 58.8).abs() < 0.1,
+        "{low} {high}"
+    );
+    assert_eq!(of(&plan, 3e6).0, CapacityStatus::Cliff);
+    plan.arrivals = plimsoll_model::Arrivals::Constant;
+    assert_eq!(of(&plan, 3.0).0, CapacityStatus::Cliff);
 }

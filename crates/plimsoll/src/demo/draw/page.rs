@@ -51,7 +51,7 @@ fn draw_findings(state: &State, findings: &[String], look: Look, area: Rect, buf
         let first = state.scrolled + 1;
         let to = (state.scrolled + room).min(findings.len());
         let of = findings.len();
-        let text = format!("{first} to {to} of {of}  keys [ and ]: scroll  Esc: text");
+        let text = format!("{first} to {to} of {of}  [ and ] scroll  Esc text");
         put(buffer, last, 0, &text, Ink::Dim);
     }
 }
