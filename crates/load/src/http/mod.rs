@@ -164,7 +164,7 @@ impl HttpLoad {
     /// [`LoadError::Service`] or [`LoadError::Mistake`] if the server did not
     /// answer as expected.
     pub fn probe(&self) -> Result<Probe, LoadError> {
-        probe::probe(&self.job)
+        probe::probe(&self.job, self.job.timeout())
     }
 }
 
@@ -201,7 +201,8 @@ impl Load for HttpLoad {
         let began = Instant::now();
         let mut answers = Answers::default();
         while began.elapsed() < SETTLED_WITHIN && !stop.load(Ordering::Relaxed) {
-            let Ok(probe) = self.probe() else {
+            let left = SETTLED_WITHIN.saturating_sub(began.elapsed());
+            let Ok(probe) = probe::probe(&self.job, left.min(self.job.timeout())) else {
                 // What it refuses may be for its load; the trial shows whether it is gone.
                 std::thread::sleep(AGAIN);
                 continue;

@@ -31,7 +31,7 @@ pub struct Probe {
 }
 
 /// Sends one request; see [`super::HttpLoad::probe`].
-pub(super) fn probe(job: &Job) -> Result<Probe, LoadError> {
+pub(super) fn probe(job: &Job, within: Duration) -> Result<Probe, LoadError> {
     let url = &job.target.url;
     let failed = |peer: Option<SocketAddr>, error: ProbeError| {
         let sentence = format!("{url} {error}");
@@ -44,7 +44,7 @@ pub(super) fn probe(job: &Job) -> Result<Probe, LoadError> {
             None => LoadError::Service(sentence),
         }
     };
-    let limit = TimeLimit::of_flag(job.timeout());
+    let limit = TimeLimit::of_flag(within);
     let exchange = Exchange::connect(&job.target, Deadline::within(limit));
     let exchange = exchange.map_err(|error| failed(None, error))?;
     let peer = exchange.peer;
