@@ -17,12 +17,14 @@ use crate::window::{by_seconds, fill, sleep_until, unix_ms, warm_up, without_loa
 use plimsoll_load::hash::Footprint;
 use plimsoll_load::{Load, Offer, Shape};
 use plimsoll_model::{
-    Arrivals, Bounds, Phase, PhasedRate, Plan, Rate, StepPlan, Trial, TrialSetting, TrialSpec,
+    Arrivals, Bounds, Phase, PhasedRate, Plan, Rate, Second, StepPlan, Trial, TrialSetting,
+    TrialSpec,
 };
+use plimsoll_study::carried::trial_is_carried;
 use plimsoll_study::validity;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Runs idle trials and trials at a rate, with a job next to the service.
 pub struct OfferedLoad<'a, S, O> {
@@ -167,7 +169,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
             self.load.check()?;
         }
         trial.took = began.elapsed();
-        self.has_backlog = leaves_backlog(&trial, rate);
+        self.has_backlog = leaves_backlog(&trial);
         let allowance = self.job.allowance(spec, &trial.outcome);
         trial.verdict = validity::judge(&self.bounds, &trial, allowance);
         Ok(Some(trial))
@@ -187,15 +189,18 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
     }
 }
 
-/// Requests that wait for longer than this, at the rate at which they came, are a backlog.
-const BACKLOG: Duration = Duration::from_millis(20);
-
-/// Whether so many requests were open at the end that the next trial would begin with them. They are
-/// given up with their connections, and a server does not notice that.
-fn leaves_backlog<S, O>(trial: &Trial<S, O>, rate: Rate) -> bool {
-    let open = trial.seconds.last().map_or(0, |second| second.in_flight);
-    trial.work.unfinished > 0 || open as f64 > (rate.get() * BACKLOG.as_secs_f64()).max(2.0)
+/// Whether more requests were open at the end of a trial than at the beginning of its window, or some
+/// were never answered: they are given up with their connections, and the server, which does not notice
+/// that, would work on them in the next trial.
+fn leaves_backlog<S: TrialSetting, O>(trial: &Trial<S, O>) -> bool {
+    let open = |second: Option<&Second>| second.map_or(0, |second| second.in_flight);
+    let first = open(trial.seconds.iter().find(|second| second.measured));
+    let grows = open(trial.seconds.last()) > 2 * first + CHANCE;
+    trial.work.unfinished > 0 || !trial_is_carried(trial) || grows
 }
+
+/// So many open requests more are no backlog.
+const CHANCE: u64 = 2;
 
 impl<S: TrialSetting, O: Default> Runner<S, O> for OfferedLoad<'_, S, O> {
     fn run(
@@ -208,7 +213,7 @@ impl<S: TrialSetting, O: Default> Runner<S, O> for OfferedLoad<'_, S, O> {
             restart.before(spec, self.load.as_mut())?;
         }
         if std::mem::take(&mut self.has_backlog) {
-            self.load.settle(stop);
+            self.load.wait_until_idle(stop);
         }
         if spec.setting.rate().is_some() {
             self.load.page_in();

@@ -5,7 +5,7 @@ use plimsoll_control::{ControlError, Gate, Journal, Journals};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    CheckedPlan, Condition, CountedJob, Findings, Goal, ImplausiblePlan, Judged, Phase, Plan,
+    CheckedPlan, Condition, CountedJob, Findings, Goal, ImplausiblePlan, Judgement, Phase, Plan,
     Requirement, RunPlan, Trial, TrialSetting, human_minutes,
 };
 use plimsoll_report::chart::LiveCharts;
@@ -316,7 +316,7 @@ pub trait Experiment: Sized + 'static {
         _plan: &Self::Plan,
         _trials: &[TrialOf<Self>],
         _condition: Condition,
-    ) -> Option<Judged> {
+    ) -> Option<Judgement> {
         None
     }
 

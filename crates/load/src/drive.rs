@@ -44,7 +44,7 @@ pub trait Load {
 
     /// Waits, after more load than the service carries, until it has worked off what is left of that.
     /// A service in this process has nothing left.
-    fn settle(&self, _stop: &AtomicBool) {}
+    fn wait_until_idle(&self, _stop: &AtomicBool) {}
 
     /// Checks, without load, that the service is available. A service in this
     /// process always is.

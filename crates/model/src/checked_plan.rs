@@ -49,7 +49,8 @@ impl CheckedPlan for PhasedRate {
     fn check(&self) -> Result<(), ImplausiblePlan> {
         count("the number of phases", self.0.len() as u64, 1)?;
         let mut phases = self.0.iter();
-        phases.try_for_each(|phase| time("length_ns", phase.length))
+        phases.try_for_each(|phase| window("length_ns", phase.length))?;
+        time("the length of all phases", self.length())
     }
 }
 

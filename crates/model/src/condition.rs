@@ -67,10 +67,9 @@ pub enum Holds {
     No,
 }
 
-/// A condition, and what the findings say about it.
+/// What the findings say about a condition.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
-    pub condition: Condition,
+pub struct Judgement {
     pub holds: Holds,
     /// The figures that decide it, or why nothing does.
     pub why: String,

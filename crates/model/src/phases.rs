@@ -75,7 +75,8 @@ impl PhasedRate {
 
     /// From the beginning to the end of the last phase.
     pub fn length(&self) -> Duration {
-        self.0.iter().map(|phase| phase.length).sum()
+        let lengths = self.0.iter().map(|phase| phase.length);
+        lengths.fold(Duration::ZERO, Duration::saturating_add)
     }
 }
 

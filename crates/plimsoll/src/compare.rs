@@ -12,7 +12,7 @@ use crate::session::rendered;
 use clap::Args;
 use names::Names;
 use plimsoll_experiments::args::value::share;
-use plimsoll_model::{Difference, Goal, Share};
+use plimsoll_model::{Difference, Doubt, Goal, Share};
 use plimsoll_report::compare::{CompareReport, ComparedRun, Source};
 use plimsoll_study::compare::{CompareError, Run, Side, compare, factors};
 use plimsoll_study::picture::picture;
@@ -111,8 +111,8 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
     let records = args.files.iter().chain(&args.against);
     let records: Vec<&Path> = records.map(PathBuf::as_path).collect();
     spare_sources(file, &records)?;
-    let mut room = record_file::room();
-    let mut open = |file: &&PathBuf| LoadRecord::open(file, &args.goals, &mut room);
+    let mut budget = record_file::memory_budget();
+    let mut open = |file: &&PathBuf| LoadRecord::open(file, &args.goals, &mut budget);
     let open = |group: &Vec<&PathBuf>| group.iter().map(&mut open).collect::<Result<Vec<_>, _>>();
     let loaded: Vec<Vec<LoadRecord>> = groups.iter().map(open).collect::<Result<_, _>>()?;
     let all: Vec<&LoadRecord> = loaded.iter().flatten().collect();
@@ -137,15 +137,18 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
     output.put(&written, file)
 }
 
-/// By what a record of the same load differs from another.
-pub(crate) fn of_two(first: &Path, other: &Path) -> Result<Vec<Difference>, Failure> {
-    let mut room = record_file::room();
-    let mut open = |file: &Path| LoadRecord::open(file, &[], &mut room);
+/// By what a record of the same load differs from another, and the doubts about both.
+pub(crate) fn of_two(first: &Path, other: &Path) -> Result<(Vec<Difference>, Vec<Doubt>), Failure> {
+    let mut budget = record_file::memory_budget();
+    let mut open = |file: &Path| LoadRecord::open(file, &[], &mut budget);
     let loaded = vec![vec![open(first)?], vec![open(other)?]];
     refuse_same_run(&loaded.iter().flatten().collect::<Vec<_>>())?;
     let names = names::of(&loaded);
     let sides = sides(&loaded, &names, &[None, None]);
-    Ok(compare(&sides, None).map_err(mistake)?.differences)
+    let doubts = loaded.iter().flatten();
+    let doubts = doubts.flat_map(|record| record.findings.doubts.iter().copied());
+    let differences = compare(&sides, None).map_err(mistake)?.differences;
+    Ok((differences, doubts.collect()))
 }
 
 /// The records by machine; the others are compared with the first.

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::registry;
 use plimsoll_experiments::LoadLine;
 use plimsoll_model::{Findings, Goal, Plan, Provenance, Trial, Workload};
-use plimsoll_record::{Record, Room};
+use plimsoll_record::{MemoryBudget, Record};
 use plimsoll_report::compare::Source;
 use std::path::{Path, PathBuf};
 
@@ -23,9 +23,9 @@ impl LoadRecord {
     pub(crate) fn open(
         file: &Path,
         goals: &[Goal],
-        room: &mut Room,
+        budget: &mut MemoryBudget,
     ) -> Result<LoadRecord, Failure> {
-        let record = Record::open_within(file, room)?;
+        let record = Record::open_within(file, budget)?;
         let Some(LoadLine {
             plan,
             trials,

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &PlanArgs, output: &Output) -> Result<(), Failure> {
     let sources: Vec<&Path> = sources.into_iter().flatten().map(AsRef::as_ref).collect();
     spare_sources(file, &sources)?;
     let demand = demand(args)?;
-    let loaded = LoadRecord::open(&args.file, &args.goals, &mut record_file::room())?;
+    let loaded = LoadRecord::open(&args.file, &args.goals, &mut record_file::memory_budget())?;
     let capacity = lowest(&loaded, args.lower_bound)?;
     let of_gauge = |gauge| CpuLine::of(&loaded.plan, &loaded.trials, gauge);
     let (own, host) = (of_gauge(CpuGauge::OwnTime), of_gauge(CpuGauge::ServiceCpus));

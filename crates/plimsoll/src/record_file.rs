@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use plimsoll_host::{Root, memory_limit};
-use plimsoll_record::{Record, RecordError, Room};
+use plimsoll_record::{MemoryBudget, Record, RecordError};
 use rustix::process::geteuid;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -11,17 +11,17 @@ use std::path::Path;
 
 /// The memory for records that are read together: half of the machine's, or of the limit of the own
 /// cgroup.
-pub(crate) fn room() -> Room {
-    let room = Room::half_of_memory();
+pub(crate) fn memory_budget() -> MemoryBudget {
+    let budget = MemoryBudget::half_of_memory();
     match memory_limit(&Root::machine()) {
-        Some(limit) => room.within(limit),
-        None => room,
+        Some(limit) => budget.at_most_half_of(limit),
+        None => budget,
     }
 }
 
 /// Opens a record for reading.
 pub(crate) fn open(path: &Path) -> Result<Record, Failure> {
-    Ok(Record::open_within(path, &mut room())?)
+    Ok(Record::open_within(path, &mut memory_budget())?)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -42,7 +42,7 @@ pub use private::{Existing, write_private, write_public};
 pub use record::Record;
 pub use run::NewRun;
 pub use trust::{check_folder, check_input};
-pub use untrusted::Room;
+pub use untrusted::MemoryBudget;
 
 #[cfg(test)]
 mod tests;

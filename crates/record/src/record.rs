@@ -1,7 +1,7 @@
 use crate::lock::WriterLock;
 use crate::open::{connect, new_file, open_trusted, read_into_memory};
 use crate::run::{NewRun, Run};
-use crate::{RecordError, Room, legacy, read, schema, trust, write};
+use crate::{MemoryBudget, RecordError, legacy, read, schema, trust, write};
 use plimsoll_model::{Provenance, Requirement, RunEnd, Trial, TrialSetting};
 use rusqlite::Connection;
 use serde::Serialize;
@@ -50,7 +50,7 @@ impl Record {
         schema::check(&conn, path, || lock.length())?;
         schema::configure_writer(&mut conn).map_err(|e| RecordError::from_sqlite(path, e, 0))?;
         legacy::bring_up_to_date(&mut conn, path)?;
-        Record::load(conn, Some(lock), path, &mut Room::half_of_memory())
+        Record::load(conn, Some(lock), path, &mut MemoryBudget::half_of_memory())
     }
 
     /// Opens a file for reading, as it is now. A run may write to it at the same time.
@@ -60,29 +60,29 @@ impl Record {
     /// # Errors
     /// If the file is missing, not a record, or damaged.
     pub fn open(path: &Path) -> Result<Record, RecordError> {
-        Record::open_within(path, &mut Room::half_of_memory())
+        Record::open_within(path, &mut MemoryBudget::half_of_memory())
     }
 
     /// The same of one of several records that are read together.
     ///
     /// # Errors
     /// As of [`Record::open`].
-    pub fn open_within(path: &Path, room: &mut Room) -> Result<Record, RecordError> {
-        room.check_length(path)?;
+    pub fn open_within(path: &Path, budget: &mut MemoryBudget) -> Result<Record, RecordError> {
+        budget.check_length(path)?;
         let (conn, bytes) = read_into_memory(path)?;
         schema::check(&conn, path, || Ok(bytes))?;
-        Record::load(conn, None, path, room)
+        Record::load(conn, None, path, budget)
     }
 
     fn load(
         conn: Connection,
         writer: Option<WriterLock>,
         path: &Path,
-        room: &mut Room,
+        budget: &mut MemoryBudget,
     ) -> Result<Record, RecordError> {
         let run = read::run(&conn, path)?;
         let trials = read::count(&conn, path)?;
-        room.take(&conn, path)?;
+        budget.take(&conn, path)?;
         Ok(Record {
             conn,
             writer,

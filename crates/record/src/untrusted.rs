@@ -78,19 +78,19 @@ pub(crate) fn check(conn: &Connection, path: &Path) -> std::result::Result<(), R
 
 /// Memory for the trials of records that are read together, in bytes.
 #[derive(Debug, Clone, Copy)]
-pub struct Room(pub(crate) u64);
+pub struct MemoryBudget(pub(crate) u64);
 
-impl Room {
+impl MemoryBudget {
     /// Half of this machine's memory.
-    pub fn half_of_memory() -> Room {
+    pub fn half_of_memory() -> MemoryBudget {
         let about = sysinfo();
-        Room(about.totalram.saturating_mul(u64::from(about.mem_unit)) / 2)
+        MemoryBudget(about.totalram.saturating_mul(u64::from(about.mem_unit)) / 2)
     }
 
     /// The same with half of `limit` at most.
     #[must_use]
-    pub fn within(self, limit: Bytes) -> Room {
-        Room(self.0.min(limit.0 / 2))
+    pub fn at_most_half_of(self, limit: Bytes) -> MemoryBudget {
+        MemoryBudget(self.0.min(limit.0 / 2))
     }
 
     /// Whether a file fits, before it is read. What it is, is checked then.

@@ -423,7 +423,7 @@ fn status(boundary: Boundary, plan: &Plan) -> (CapacityStatus, Option<Estimate>)
 const DEVIATIONS: f64 = 2.0;
 
 /// The least of the lower load and the most of the higher one that their arrivals may have come to,
-/// where these overlap: so few random requests do not tell the two loads apart, and no cliff is
+/// where these overlap: so few random requests do not distinguish the two loads, and no cliff is
 /// between them.
 fn overlap(low: Side, high: Side, plan: &Plan) -> Option<(f64, f64)> {
     if plan.arrivals != Arrivals::Poisson || matches!(plan.workload, Workload::Imported(_)) {

@@ -1,7 +1,8 @@
 //! Whether conditions of a run hold.
 
 use plimsoll_model::{
-    Carried, Condition, Doubt, Estimate, Findings, Goal, Holds, Judged, LatencyLimit, Rate,
+    Carried, Difference, Doubt, Estimate, Findings, Goal, Holds, Judgement, LatencyLimit, Measure,
+    Rate, Share,
 };
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::time::Duration;
@@ -10,26 +11,71 @@ use std::time::Duration;
 const TAIL: f64 = 0.025;
 
 /// Whether all goals of `findings` are kept beyond a rate.
-pub fn capacity(condition: Condition, findings: &Findings, above: Rate) -> Judged {
+pub fn capacity(findings: &Findings, above: Rate) -> Judgement {
     let each = findings.capacity.iter().map(|found| {
-        let (holds, why) = carried(Carried::from(found), above);
-        (holds, format!("{}: {why}", found.goal))
+        let judged = carried(Carried::from(found), above);
+        about(found.goal, judged)
     });
-    // Of those that are equally far from holding, the first.
-    let worst = each.rev().max_by_key(|(holds, _)| *holds);
-    let (holds, why) = worst.unwrap_or((Holds::Undecided, "the run has no goal".to_owned()));
-    let doubt = findings.doubts.iter().find(|doubt| unsettles(doubt));
-    match (holds, doubt) {
-        (Holds::Yes, Some(_)) => Judged {
-            condition,
+    unless_doubted(worst(each), &findings.doubts)
+}
+
+fn about(goal: Goal, judged: Judgement) -> Judgement {
+    Judgement {
+        why: format!("{goal}: {}", judged.why),
+        ..judged
+    }
+}
+
+/// Of those that are equally far from holding, the first.
+fn worst(each: impl DoubleEndedIterator<Item = Judgement>) -> Judgement {
+    let worst = each.rev().max_by_key(|judged| judged.holds);
+    worst.unwrap_or_else(|| Judgement {
+        holds: Holds::Undecided,
+        why: "there is no goal".to_owned(),
+    })
+}
+
+/// What would hold is undecided where the figures are in doubt.
+fn unless_doubted(judged: Judgement, doubts: &[Doubt]) -> Judgement {
+    match judged.holds == Holds::Yes && doubts.iter().any(unsettles) {
+        false => judged,
+        true => Judgement {
             holds: Holds::Undecided,
-            why: format!("{why}, but the figures are in doubt: see the report"),
+            why: format!(
+                "{}, but the figures are in doubt: see the report",
+                judged.why
+            ),
         },
-        _ => Judged {
-            condition,
-            holds,
-            why,
+    }
+}
+
+/// Whether the capacity of a machine under each goal is at least that of another, less a share. `doubts` are those of both.
+pub fn no_worse(differences: &[Difference], loss: Share, doubts: &[Doubt]) -> Judgement {
+    let capacities = differences
+        .iter()
+        .filter(|d| d.measure == Measure::Capacity);
+    let each = capacities.map(|one| about(one.goal, ratio(one.ratio, 1.0 - loss.get())));
+    unless_doubted(worst(each), doubts)
+}
+
+fn ratio(ratio: Option<Estimate>, least: f64) -> Judgement {
+    let Some(Estimate { value, low, high }) = ratio else {
+        return Judgement {
+            holds: Holds::Undecided,
+            why: "the ratio is unknown".to_owned(),
+        };
+    };
+    let interval = match (low, high) {
+        (Some(low), Some(high)) => format!("95 % interval {low:.2} to {high:.2}"),
+        _ => "no interval".to_owned(),
+    };
+    Judgement {
+        holds: match (low, high) {
+            (Some(low), _) if low >= least => Holds::Yes,
+            (_, Some(high)) if high < least => Holds::No,
+            _ => Holds::Undecided,
         },
+        why: format!("its capacity is {value:.2} times that ({interval})"),
     }
 }
 
@@ -46,10 +92,10 @@ fn unsettles(doubt: &Doubt) -> bool {
     )
 }
 
-fn carried(carried: Carried, above: Rate) -> (Holds, String) {
+fn carried(carried: Carried, above: Rate) -> Judgement {
     let rate = |rps: f64| Rate::per_second(rps).unwrap_or(Rate::ZERO).to_string();
-    match carried {
-        Carried::Unknown => (Holds::Undecided, "what it carries is unknown".to_owned()),
+    let (holds, why) = match carried {
+        Carried::Unknown => (Holds::Undecided, "its capacity is unknown".to_owned()),
         Carried::AtLeast(least) if least > above.get() => {
             (Holds::Yes, format!("carries at least {}", rate(least)))
         }
@@ -69,7 +115,8 @@ fn carried(carried: Carried, above: Rate) -> (Holds, String) {
             };
             (holds, format!("carries {} ({interval})", rate(value)))
         }
-    }
+    };
+    Judgement { holds, why }
 }
 
 /// The requests of one trial, as a goal counts them.
@@ -90,11 +137,7 @@ pub struct Counted {
 ///
 /// The exact binomial test of the share of requests that miss it: requests that are slow together, as
 /// in a pause, count as if each were by itself.
-pub fn trial(
-    goal: Goal,
-    counted: Counted,
-    above: impl Fn(Duration) -> u64,
-) -> Option<(Holds, String)> {
+pub fn trial(goal: Goal, counted: Counted, above: impl Fn(Duration) -> u64) -> Option<Judgement> {
     let of = counted.of;
     let (missed, allowed) = match goal {
         Goal::Latency {
@@ -111,7 +154,8 @@ pub fn trial(
                 true => Holds::Yes,
                 false => Holds::No,
             };
-            return Some((holds, format!("{used:.1} %, of one trial")));
+            let why = format!("{used:.1} %, of one trial");
+            return Some(Judgement { holds, why });
         }
         Goal::Latency { .. } => return None,
     };
@@ -121,7 +165,10 @@ pub fn trial(
         "{missed} of {of} requests miss it ({pct:.2} %, {:.2} % allowed)",
         100.0 * allowed
     );
-    Some((share(missed, of, allowed), why))
+    Some(Judgement {
+        holds: share(missed, of, allowed),
+        why,
+    })
 }
 
 fn share(missed: u64, of: u64, allowed: f64) -> Holds {
@@ -157,7 +204,7 @@ mod tests {
     #[test]
     fn a_rate_is_decided_by_the_interval() {
         let above = Rate::per_second(1000.0).unwrap();
-        let of = |value: Carried| carried(value, above).0;
+        let of = |value: Carried| carried(value, above).holds;
         assert_eq!(
             of(Carried::Found(Estimate::within(1200.0, 1001.0, 1400.0))),
             Holds::Yes
@@ -190,13 +237,32 @@ mod tests {
             cpu_pct: None,
         };
         let goal = |text: &str| text.parse::<Goal>().unwrap();
-        let (holds, why) = trial(goal("p99<10ms"), counted, |_| 0).unwrap();
-        assert_eq!(holds, Holds::No);
-        assert_eq!(why, "30 of 1000 requests miss it (3.00 %, 1.00 % allowed)");
+        let judged = trial(goal("p99<10ms"), counted, |_| 0).unwrap();
+        assert_eq!(judged.holds, Holds::No);
+        assert_eq!(
+            judged.why,
+            "30 of 1000 requests miss it (3.00 %, 1.00 % allowed)"
+        );
         assert!(trial(goal("p99<2x"), counted, |_| 0).is_none());
         assert_eq!(
-            trial(goal("errors<5%"), counted, |_| 0).unwrap().0,
+            trial(goal("errors<5%"), counted, |_| 0).unwrap().holds,
             Holds::Yes
         );
+    }
+
+    #[test]
+    fn a_ratio_is_decided_by_its_interval_and_what_is_doubted_does_not_hold() {
+        let of = |low, high| ratio(Some(Estimate::within((low + high) / 2.0, low, high)), 0.95);
+        assert_eq!(of(0.96, 1.1).holds, Holds::Yes);
+        assert_eq!(of(0.9, 1.1).holds, Holds::Undecided);
+        assert_eq!(of(0.8, 0.94).holds, Holds::No);
+        let doubt = Doubt::BodyLengths {
+            rate_rps: 1.0,
+            bytes: 1.0,
+            light_bytes: 2.0,
+        };
+        let doubted = |judged| unless_doubted(judged, &[doubt]).holds;
+        assert_eq!(doubted(of(0.96, 1.1)), Holds::Undecided);
+        assert_eq!(doubted(of(0.8, 0.94)), Holds::No);
     }
 }

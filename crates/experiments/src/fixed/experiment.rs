@@ -12,7 +12,7 @@ use crate::given_again::{self, GivenAgain};
 use plimsoll_engine::visits::VisitPlanner;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    CheckedPlan, Condition, ImplausiblePlan, Judged, Phase, Requirement, RunPlan, Second, Trial,
+    CheckedPlan, Condition, ImplausiblePlan, Judgement, Phase, Requirement, RunPlan, Second, Trial,
     human_minutes,
 };
 use plimsoll_report::Document;
@@ -128,7 +128,7 @@ impl Experiment for FixedRate {
         }
     }
 
-    fn judge(_: &FixedPlan, trials: &[FixedTrial], condition: Condition) -> Option<Judged> {
+    fn judge(_: &FixedPlan, trials: &[FixedTrial], condition: Condition) -> Option<Judgement> {
         judge::judge(trials, condition)
     }
 

@@ -1,17 +1,12 @@
 //! Whether a condition holds for the requests of the trial.
 
 use super::experiment::FixedTrial;
-use plimsoll_model::{Condition, Holds, Judged};
+use plimsoll_model::{Condition, Holds, Judgement};
 use plimsoll_study::judge::{Counted, trial};
 
-pub(super) fn judge(trials: &[FixedTrial], condition: Condition) -> Option<Judged> {
+pub(super) fn judge(trials: &[FixedTrial], condition: Condition) -> Option<Judgement> {
     let Condition::Kept { goal, at: None } = condition else {
         return None;
-    };
-    let judged = |(holds, why)| Judged {
-        condition,
-        holds,
-        why,
     };
     let last = trials.last();
     let work = last.map(|last| &last.work);
@@ -28,13 +23,10 @@ pub(super) fn judge(trials: &[FixedTrial], condition: Condition) -> Option<Judge
         work.map_or(0, |work| work.latency.above(limit))
     });
     match last {
-        Some(last) if !last.verdict.is_valid() => {
-            found?;
-            Some(judged((
-                Holds::Undecided,
-                "the trial is invalid".to_owned(),
-            )))
-        }
-        _ => found.map(judged),
+        Some(last) if !last.verdict.is_valid() => found.map(|_| Judgement {
+            holds: Holds::Undecided,
+            why: "the trial is invalid".to_owned(),
+        }),
+        _ => found,
     }
 }

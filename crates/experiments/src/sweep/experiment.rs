@@ -9,8 +9,8 @@ use plimsoll_engine::drain::undecidable;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_load::http::possible_connections;
 use plimsoll_model::{
-    CheckedPlan, Condition, Findings, Goal, ImplausiblePlan, Judged, LatencyLimit, Picture, Plan,
-    Requirement, RunPlan, ServiceAt, Setting, Trial, Workload, human_duration,
+    CheckedPlan, Condition, Findings, Goal, ImplausiblePlan, Judgement, LatencyLimit, Picture,
+    Plan, Requirement, RunPlan, ServiceAt, Setting, Trial, Workload, human_duration,
 };
 use plimsoll_report::Document;
 use std::fmt::Display;
@@ -138,13 +138,13 @@ impl Experiment for Sweep {
         plimsoll_study::findings(plan, trials)
     }
 
-    fn judge(plan: &Plan, trials: &[Trial], condition: Condition) -> Option<Judged> {
+    fn judge(plan: &Plan, trials: &[Trial], condition: Condition) -> Option<Judgement> {
         let (plan, above) = match condition {
             Condition::Capacity { above } => (plan.clone(), above),
             Condition::Kept { goal, at } => (Self::with_goals(plan, &[goal])?, at?),
         };
         let findings = plimsoll_study::findings(&plan, trials);
-        Some(plimsoll_study::judge::capacity(condition, &findings, above))
+        Some(plimsoll_study::judge::capacity(&findings, above))
     }
 
     fn picture(plan: &Plan, trials: &[Trial]) -> Picture {

@@ -169,7 +169,7 @@ impl HttpLoad {
 }
 
 /// A service that has not worked off its backlog within this time is measured with it.
-const SETTLED_WITHIN: Duration = Duration::from_secs(10);
+const IDLE_WITHIN: Duration = Duration::from_secs(10);
 /// How long single requests took, one after another.
 #[derive(Debug, Default)]
 struct Answers {
@@ -179,7 +179,7 @@ struct Answers {
 
 impl Answers {
     /// Whether a further one is no longer much shorter than the last, and as short as any.
-    fn are_settled_by(&mut self, took: Duration) -> bool {
+    fn are_level_at(&mut self, took: Duration) -> bool {
         let least = self.least.map_or(took, |least| least.min(took));
         let is_level = self.last.is_some_and(|last| took >= last / 2);
         (self.last, self.least) = (Some(took), Some(least));
@@ -197,17 +197,17 @@ impl Load for HttpLoad {
         Ok(Box::new(run))
     }
 
-    fn settle(&self, stop: &AtomicBool) {
+    fn wait_until_idle(&self, stop: &AtomicBool) {
         let began = Instant::now();
         let mut answers = Answers::default();
-        while began.elapsed() < SETTLED_WITHIN && !stop.load(Ordering::Relaxed) {
-            let left = SETTLED_WITHIN.saturating_sub(began.elapsed());
+        while began.elapsed() < IDLE_WITHIN && !stop.load(Ordering::Relaxed) {
+            let left = IDLE_WITHIN.saturating_sub(began.elapsed());
             let Ok(probe) = probe::probe(&self.job, left.min(self.job.timeout())) else {
                 // What it refuses may be for its load; the trial shows whether it is gone.
                 std::thread::sleep(AGAIN);
                 continue;
             };
-            if answers.are_settled_by(probe.took) {
+            if answers.are_level_at(probe.took) {
                 return;
             }
         }
@@ -227,7 +227,7 @@ mod tests {
         let settled = |ms: &[u64]| {
             let mut answers = Answers::default();
             let mut each = ms.iter().map(|ms| Duration::from_millis(*ms));
-            each.position(|took| answers.are_settled_by(took))
+            each.position(|took| answers.are_level_at(took))
         };
         assert_eq!(settled(&[310, 3, 3]), Some(2));
         assert_eq!(settled(&[310, 100, 30, 3, 4]), Some(4));

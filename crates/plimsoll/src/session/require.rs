@@ -7,8 +7,9 @@ use crate::load_record::LoadRecord;
 use crate::note::note;
 use crate::record_file;
 use plimsoll_experiments::{Experiment, TrialOf};
-use plimsoll_model::{Condition, Difference, Estimate, Holds, Measure, Rate, Share};
+use plimsoll_model::{Condition, Holds, Judgement, Rate, Share};
 use plimsoll_record::Record;
+use plimsoll_study::judge;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -64,11 +65,7 @@ impl FromStr for Required {
 }
 
 /// What is required, and what the findings say about it.
-pub(crate) struct Verdict {
-    required: Required,
-    holds: Holds,
-    why: String,
-}
+pub(crate) type Verdict = (Required, Judgement);
 
 /// Refuses what no trials of this plan could answer.
 ///
@@ -83,7 +80,7 @@ pub(super) fn check<E: Experiment>(plan: &E::Plan, all: &[Required]) -> Result<(
                 if E::judge(plan, &[], any).is_none() {
                     return Err(not_answered::<E>(required));
                 }
-                LoadRecord::open(than, &[], &mut record_file::room())?;
+                LoadRecord::open(than, &[], &mut record_file::memory_budget())?;
             }
         }
     }
@@ -108,11 +105,7 @@ fn judged<E: Experiment>(
 ) -> Result<Verdict, Failure> {
     let judged = E::judge(plan, trials, condition);
     let judged = judged.ok_or_else(|| not_answered::<E>(&condition))?;
-    Ok(Verdict {
-        required: Required::Of(condition),
-        holds: judged.holds,
-        why: judged.why,
-    })
+    Ok((Required::Of(condition), judged))
 }
 
 /// What a record says about what is required.
@@ -135,41 +128,12 @@ pub(crate) fn of_record<E: Experiment>(
 
 /// Whether the capacity of a record under each of its goals is that of another, less a share.
 fn no_worse(record: &Path, than: &Path, by: Share) -> Result<Verdict, Failure> {
-    let differences = compare::of_two(than, record)?;
-    let capacities = differences
-        .iter()
-        .filter(|d| d.measure == Measure::Capacity);
-    let each = capacities.map(|difference| not_below(difference, 1.0 - by.get()));
-    // Of those that are equally far from holding, the first.
-    let worst = each.rev().max_by_key(|(holds, _)| *holds);
-    let unknown = || (Holds::Undecided, "they have no goal in common".to_owned());
-    let (holds, why) = worst.unwrap_or_else(unknown);
-    Ok(Verdict {
-        required: Required::NoWorse {
-            than: than.to_owned(),
-            by,
-        },
-        holds,
-        why,
-    })
-}
-
-fn not_below(difference: &Difference, least: f64) -> (Holds, String) {
-    let goal = difference.goal;
-    let Some(Estimate { value, low, high }) = difference.ratio else {
-        return (Holds::Undecided, format!("{goal}: the ratio is unknown"));
+    let (differences, doubts) = compare::of_two(than, record)?;
+    let required = Required::NoWorse {
+        than: than.to_owned(),
+        by,
     };
-    let holds = match (low, high) {
-        (Some(low), _) if low >= least => Holds::Yes,
-        (_, Some(high)) if high < least => Holds::No,
-        _ => Holds::Undecided,
-    };
-    let interval = match (low, high) {
-        (Some(low), Some(high)) => format!("95 % interval {low:.2} to {high:.2}"),
-        _ => "no interval".to_owned(),
-    };
-    let why = format!("{goal}: its capacity is {value:.2} times that ({interval})");
-    (holds, why)
+    Ok((required, judge::no_worse(&differences, by, &doubts)))
 }
 
 /// Says of each whether it is kept.
@@ -177,12 +141,7 @@ fn not_below(difference: &Difference, least: f64) -> (Holds, String) {
 /// # Errors
 /// [`Failure::Command`] with the exit code if one of them is broken or undecided.
 pub(crate) fn conclude(all: &[Verdict]) -> Result<(), Failure> {
-    for Verdict {
-        required,
-        holds,
-        why,
-    } in all
-    {
+    for (required, Judgement { holds, why }) in all {
         let word = match holds {
             Holds::Yes => "kept",
             Holds::Undecided => "undecided",
@@ -190,7 +149,7 @@ pub(crate) fn conclude(all: &[Verdict]) -> Result<(), Failure> {
         };
         note(&format!("require {required}: {word}; {why}"));
     }
-    match all.iter().map(|one| one.holds).max() {
+    match all.iter().map(|(_, judged)| judged.holds).max() {
         Some(Holds::No) => Err(Failure::Command(BROKEN)),
         Some(Holds::Undecided) => Err(Failure::Command(UNDECIDED)),
         Some(Holds::Yes) | None => Ok(()),
@@ -218,25 +177,5 @@ mod tests {
         assert_eq!(of("no worse than a by b"), ("a by b".to_owned(), 0.05));
         let why = "no worse".parse::<Required>().unwrap_err();
         assert!(why.contains("no worse than FILE"), "{why}");
-    }
-
-    #[test]
-    fn a_ratio_is_decided_by_its_interval() {
-        let of = |low, high| {
-            let difference = Difference {
-                name: "b".to_owned(),
-                against: "a".to_owned(),
-                goal: "p99<10ms".parse().unwrap(),
-                measure: Measure::Capacity,
-                ratio: Some(Estimate::within((low + high) / 2.0, low, high)),
-                run_to_run: None,
-                verdict: plimsoll_model::DifferenceVerdict::Inconclusive,
-                why: None,
-            };
-            not_below(&difference, 0.95).0
-        };
-        assert_eq!(of(0.96, 1.1), Holds::Yes);
-        assert_eq!(of(0.9, 1.1), Holds::Undecided);
-        assert_eq!(of(0.8, 0.94), Holds::No);
     }
 }

@@ -1,7 +1,7 @@
 //! A record made to harm its readers is refused in one sentence, and within bounded work.
 
 use super::sample::{TestDir, execute, read_all};
-use crate::{Record, RecordError, Room};
+use crate::{MemoryBudget, Record, RecordError};
 use plimsoll_model::{Plan, Trial};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -82,10 +82,10 @@ fn records_that_together_need_more_than_half_of_the_memory_are_refused() {
     let (_test_dir, path) = TestDir::with_record(2);
     let conn = rusqlite::Connection::open(&path).unwrap();
     // Four histograms of 340 KiB each time.
-    let mut room = Room(2 * 4 * (340 << 10));
-    room.take(&conn, &path).unwrap();
-    room.take(&conn, &path).unwrap();
-    let e = room.take(&conn, &path).unwrap_err();
+    let mut budget = MemoryBudget(2 * 4 * (340 << 10));
+    budget.take(&conn, &path).unwrap();
+    budget.take(&conn, &path).unwrap();
+    let e = budget.take(&conn, &path).unwrap_err();
     assert!(e.to_string().contains("take 1 MiB"), "{e}");
     assert!(e.to_string().contains("0 MiB are left"), "{e}");
     assert!(e.is_mistake(), "{e}");

@@ -489,7 +489,7 @@ fn a_request_without_an_answer_has_failed() {
 }
 
 #[test]
-fn loads_that_few_requests_do_not_tell_apart_have_no_cliff_between_them() {
+fn loads_that_few_requests_do_not_distinguish_have_no_cliff_between_them() {
     let mut plan = plan();
     plan.search = Some(plimsoll_model::SearchPlan {
         precision: plimsoll_model::Share::new(0.05).unwrap(),
