@@ -247,11 +247,12 @@ pub fn human_duration(d: Duration) -> String {
     format!("{text}{unit}")
 }
 
-/// `45 s`, `3:05 min`: a time that is estimated.
+/// `45 s`, `3:05 min`, `2.5 h`: a time that is estimated.
 pub fn human_minutes(d: Duration) -> String {
     let seconds = d.as_secs_f64().round() as u64;
     match seconds {
         0..60 => format!("{seconds} s"),
+        7200.. => format!("{:.1} h", seconds as f64 / 3600.0),
         _ => format!("{}:{:02} min", seconds / 60, seconds % 60),
     }
 }

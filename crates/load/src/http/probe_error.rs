@@ -3,6 +3,7 @@
 use super::parser::ParseError;
 use plimsoll_model::{Bytes, human_duration, shown_url};
 use rustix::io::Errno;
+use rustls::CertificateError;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -178,12 +179,43 @@ fn tls(error: &rustls::Error) -> String {
         rustls::Error::InvalidMessage(_) => {
             format!("it did not answer with TLS ({error}); for plain HTTP, write http://")
         }
-        rustls::Error::InvalidCertificate(_) => format!(
-            "its certificate is not trusted here ({error}); trust it on this machine, or accept \
-             any certificate with --insecure"
+        rustls::Error::InvalidCertificate(why) => format!(
+            "its certificate is not trusted here: {}; {}, or accept any certificate with --insecure",
+            certificate(why),
+            match why {
+                CertificateError::NotValidForName
+                | CertificateError::NotValidForNameContext { .. } => "use the name that it is for",
+                CertificateError::UnknownIssuer => "add its authority to those of this machine",
+                _ => "renew it",
+            }
+        ),
+        rustls::Error::AlertReceived(alert) => format!(
+            "it ended the TLS handshake ({alert:?}); check which versions and certificates it accepts"
+        ),
+        rustls::Error::PeerIncompatible(_) => format!(
+            "it speaks no version or cipher of TLS in common ({error}); TLS 1.2 and 1.3 are supported"
         ),
         _ => format!("{error}; check which versions and certificates it accepts"),
     }
+}
+
+fn certificate(why: &CertificateError) -> String {
+    match why {
+        CertificateError::UnknownIssuer => {
+            "it is self-signed, or signed by an authority that this machine does not know"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "it is not valid yet; see the clock of this machine"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "it is for another host name"
+        }
+        CertificateError::Revoked => "it was revoked",
+        CertificateError::BadSignature => "its signature is wrong",
+        other => return other.to_string(),
+    }
+    .to_owned()
 }
 
 fn not_http(error: &ParseError, opening: &[u8]) -> String {

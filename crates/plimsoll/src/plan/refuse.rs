@@ -96,6 +96,12 @@ pub(super) fn no_target(report: &PlanReport<'_>) -> Failure {
     let auto = &report.sizing.autoscaler;
     let file = report.source.file.display();
     let rate = auto.rate_rps;
+    if plimsoll_report::sizing::is_fixed(report.sizing) {
+        return Failure::Mistake(format!(
+            "an autoscaler has nothing to do: the CPU target is right for {} instances and more, and the peak takes no more; set replicas: {} in the Deployment",
+            auto.floor_instances, auto.ceiling_instances
+        ));
+    }
     Failure::Mistake(match (auto.target_cpu_pct, report.cpu_known_to) {
         (Some(pct), _) => format!(
             "CPU use at {rate:.1} requests per second is {pct:.2} %, too little for a target in whole percent; allow for fewer failures or less growth"

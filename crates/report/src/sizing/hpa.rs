@@ -3,13 +3,13 @@
 use super::{PlanReport, consumers, cpu_use, doubt};
 use crate::capacity::note_sentence;
 use crate::number::{self, Written, per_second};
-use crate::sentence::{words_if, words_of};
+use crate::sentence::words_of;
 use crate::table::wrap;
 use crate::{doubts, method};
 use plimsoll_model::safe;
 use plimsoll_model::{
     CapacityNote, Carried, CpuCapacity, CpuGauge, CpuLimit, Estimate, HPA_TOLERANCE, HpaBehavior,
-    HpaTarget, PlannedFrom,
+    HpaTarget, PlannedFrom, Sizing,
 };
 
 /// Comments are broken to fit into this many columns, so that they read in any
@@ -26,20 +26,19 @@ const NOTES: [&str; 3] = [
 ];
 
 /// The manifest, with comments that say what its numbers come from. `None`
-/// where there is no CPU target.
+/// where there is no CPU target, or nothing to scale.
 ///
 /// What comes from outside stands in comments only, on one line each.
 pub fn plan_hpa(report: &PlanReport<'_>) -> Option<String> {
     let auto = &report.sizing.autoscaler;
+    if is_fixed(report.sizing) {
+        return None;
+    }
     let target = auto.hpa_target?;
     let cpu = auto.cpu_pct?;
     let (before, after) = comments(report, cpu);
     let comments = [before, resources(report), after].map(|lines| commented(&lines));
     let (floor, ceiling) = (auto.floor_instances, auto.ceiling_instances);
-    let never = words_if(
-        floor == ceiling,
-        " # as minReplicas: the peak takes no more than these",
-    );
     Some(format!(
         "{comments}\
 apiVersion: autoscaling/v2
@@ -52,7 +51,7 @@ spec:
     kind: Deployment
     name: my-service # put the name of yours here and above
   minReplicas: {floor} # the target is right for this many and more
-  maxReplicas: {ceiling}{never}
+  maxReplicas: {ceiling}
 {behavior}  metrics:
     - type: Resource
       resource:
@@ -64,6 +63,12 @@ spec:
         behavior = behavior(report),
         target = metric_target(report, target),
     ))
+}
+
+/// Whether the peak takes no more instances than the target is right for at least: an autoscaler has
+/// nothing to do.
+pub fn is_fixed(sizing: &Sizing) -> bool {
+    sizing.autoscaler.floor_instances >= sizing.autoscaler.ceiling_instances
 }
 
 fn commented(sentences: &[String]) -> String {

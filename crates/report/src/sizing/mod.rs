@@ -8,7 +8,7 @@ mod linear;
 mod over_time;
 
 pub use crate::doubts::no_threshold;
-pub use hpa::plan_hpa;
+pub use hpa::{is_fixed, plan_hpa};
 
 use crate::capacity::{Subject, carries};
 use crate::document::json::Json;
@@ -124,6 +124,12 @@ fn answers(report: &PlanReport<'_>) -> Vec<Sentence> {
         Ink::Plain.says(at_peak(report)),
         Ink::Green.says(autoscaler(report)),
     ]);
+    if is_fixed(sizing) {
+        let all = counted(sizing.autoscaler.ceiling_instances, "instance", "instances");
+        out.push(Ink::Green.says(format!(
+            "An autoscaler has nothing to do here: run {all} all the time."
+        )));
+    }
     out.extend(consumers::sentences(report));
     let floor = doubt::floor(&sizing.autoscaler);
     out.extend(floor.map(|why| Ink::Plain.says(why)));

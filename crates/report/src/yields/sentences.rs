@@ -6,7 +6,7 @@ use crate::number::{Written, for_count, per_second, time_us, trimmed_pct};
 use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::Ink;
 use plimsoll_model::{
-    Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Estimate, Job, human_duration,
+    Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Estimate, Job, human_duration, human_minutes,
 };
 
 pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
@@ -217,7 +217,15 @@ fn needed(report: &YieldReport<'_>) -> String {
     // Which one is best is known only when all are decided.
     let each: Option<Vec<u32>> = open.map(|a| a.passes_to_tell).collect();
     let passes = each.and_then(|passes| passes.into_iter().max());
-    let again = |passes: u32| format!("About {passes} passes may decide it (--passes {passes}).");
+    let again = |passes: u32| {
+        let run = &report.plan.load.run;
+        let trials = report.findings.tried().count() as u32;
+        let time = (run.window + run.warm_up.min) * trials * passes;
+        format!(
+            "About {passes} passes may decide it (--passes {passes}, which takes {}).",
+            human_minutes(time)
+        )
+    };
     let longer = || {
         "Stop other load on this machine and measure longer: without --quick, or with --duration \
          and --passes."
