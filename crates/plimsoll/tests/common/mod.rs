@@ -7,6 +7,7 @@ pub(crate) mod side_folder;
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, Permissions};
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,15 @@ pub(crate) struct Ended {
 impl Ended {
     /// Runs a command to its end.
     pub(crate) fn of(mut command: Command) -> Ended {
-        let output = command.output().unwrap();
+        let output = loop {
+            match command.output() {
+                // A child that another test has just started still has this file open for writing.
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                output => break output.unwrap(),
+            }
+        };
         Ended {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
