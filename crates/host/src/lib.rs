@@ -34,6 +34,7 @@
 //! ```
 
 mod account;
+mod busiest;
 mod cgroup;
 mod clock;
 mod cpu_meter;
@@ -72,6 +73,7 @@ mod tracepoints;
 mod tracking;
 mod virtualisation;
 
+pub use busiest::{BusyProcess, BusyWatch};
 pub use cgroup::{Cgroups, OwnGroup, OwnGroups, cpu_quota, own_cpu_quota};
 pub use cpu_meter::CpuMeter;
 pub use device_interrupts::interrupts_of;

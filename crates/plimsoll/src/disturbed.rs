@@ -1,9 +1,12 @@
-//! An early remark on a machine that is too busy: what disturbs the first trials under
-//! load disturbs the rest, and a run that ends without a valid trial takes as long as
-//! any.
+//! A machine that is too busy: what disturbs the first trials under load disturbs the
+//! rest. First there is a remark, then the run ends, because without a valid trial it
+//! finds nothing however long it takes.
 
 use plimsoll_engine::Ended;
-use plimsoll_model::{Invalid, Phase};
+use plimsoll_host::{BusyProcess, BusyWatch, Root};
+use plimsoll_model::{Invalid, Phase, Trial};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// So many trials under load are invalid from the first before anything is said: one may
 /// be chance.
@@ -46,12 +49,69 @@ impl Disturbed {
     }
 }
 
+/// So many trials under load are invalid from the first before the run ends.
+const LAST: usize = 10;
+/// How long to watch what others use.
+const WATCHED: Duration = Duration::from_millis(300);
+
+/// Whether any trial of a run counts.
+#[derive(Debug, Default)]
+pub(crate) struct NothingCounts {
+    seen: usize,
+    is_decided: bool,
+}
+
+impl NothingCounts {
+    /// Takes in a trial; why the run ends, if it does. `culprits` names what uses the CPUs between
+    /// two trials.
+    pub(crate) fn add<S, O>(
+        &mut self,
+        trial: &Trial<S, O>,
+        culprits: impl FnOnce() -> Option<String>,
+    ) -> Option<String> {
+        if self.is_decided || trial.spec.phase == Phase::Idle {
+            return None;
+        }
+        let by_others = |r: &&Invalid| !matches!(r, Invalid::Slip { .. });
+        let Some(reason) = trial.verdict.reasons().iter().find(by_others) else {
+            self.is_decided = true;
+            return None;
+        };
+        self.seen += 1;
+        self.is_decided = self.seen == LAST;
+        self.is_decided.then(|| {
+            let flag = reason.kind().flag();
+            let remedy = match (reason, culprits()) {
+                (Invalid::Steal { .. }, _) => "use a machine with CPUs of its own".to_owned(),
+                (_, Some(culprits)) => format!("end what else runs here ({culprits})"),
+                (_, None) => "end what else runs here (top shows it)".to_owned(),
+            };
+            format!(
+                "none of the first {LAST} trials under load is valid: {reason}; {remedy}, or allow more with {flag}"
+            )
+        })
+    }
+}
+
+/// What uses the CPUs now, by name and share; `None` where nothing does that this user may see.
+pub(crate) fn culprits() -> Option<String> {
+    let root = Root::machine();
+    let watch = BusyWatch::begin(&root).ok()?;
+    sleep(WATCHED);
+    named(&watch.end(&root).ok()?)
+}
+
+/// `ffmpeg (pid 4711) 98 % of a CPU, cc1plus (pid 4712) 60 % of a CPU`
+pub(crate) fn named(busy: &[BusyProcess]) -> Option<String> {
+    let each: Vec<String> = busy.iter().map(BusyProcess::to_string).collect();
+    (!each.is_empty()).then(|| each.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use plimsoll_engine::Started;
-    use plimsoll_model::{CpusOf, Setting, Share, TrialSpec};
-    use std::time::Duration;
+    use plimsoll_model::{CpusOf, Setting, Share, TrialSpec, Verdict};
 
     fn trial(phase: Phase, invalid: Vec<Invalid>) -> Ended {
         let spec = TrialSpec::blank(phase, Setting::Idle, Duration::ZERO);
@@ -103,5 +163,36 @@ mod tests {
         ] {
             assert_eq!(remarks(&quiet), [""; 0]);
         }
+    }
+
+    #[test]
+    fn a_run_ends_where_nothing_counts_and_names_what_disturbs_it() {
+        let with = |phase, reasons: Vec<Invalid>| {
+            let spec = TrialSpec::blank(phase, Setting::Idle, Duration::ZERO);
+            let mut trial: Trial<Setting, ()> = Trial::begun(spec, 0);
+            trial.verdict = match reasons.is_empty() {
+                true => Verdict::Valid,
+                false => Verdict::Invalid(reasons),
+            };
+            trial
+        };
+        let ends = |trials: &[Trial<Setting, ()>]| {
+            let mut so_far = NothingCounts::default();
+            let culprits = || Some("ffmpeg (pid 5) 98 % of a CPU".to_owned());
+            let found = trials
+                .iter()
+                .filter_map(|trial| so_far.add(trial, culprits));
+            found.collect::<Vec<String>>()
+        };
+        let busy = with(Phase::Calibration, others());
+        let [why] = &ends(&vec![busy.clone(); LAST + 3])[..] else {
+            panic!("not said once");
+        };
+        assert!(why.contains("ffmpeg (pid 5) 98 %"), "{why}");
+        assert!(why.contains("--max-other"), "{why}");
+        assert_eq!(ends(&vec![busy.clone(); LAST - 1]), [""; 0]);
+        let mut one_counts = vec![busy; LAST + 3];
+        one_counts[LAST - 2] = with(Phase::Calibration, late());
+        assert_eq!(ends(&one_counts), [""; 0]);
     }
 }

@@ -3,12 +3,13 @@
 
 mod idle;
 
+use crate::disturbed::named;
 use crate::failure::Failure;
 use crate::leftovers;
 use crate::output::Output;
 use crate::session::rendered;
 use plimsoll_control::{Capabilities, CgroupLayout, Journals, Means, Mechanism};
-use plimsoll_host::{CpuTimes, Root};
+use plimsoll_host::{BusyWatch, CpuTimes, Root};
 use plimsoll_model::{Bounds, CpuUse, InterruptTime, Outcome, Requirement, Share};
 use std::thread::sleep;
 use std::time::Duration;
@@ -26,8 +27,9 @@ pub(crate) fn run(output: &Output) -> Result<(), Failure> {
         )),
     }
     requirements.extend(idle::idle(&root));
-    requirements.extend(leftovers::found(&Journals::usual(), &root));
-    requirements.extend(cpu_use(&root).map(|now| other_load(&now)));
+    requirements.extend(leftovers::found(&Journals::all_usual(), &root));
+    let busy = cpu_use(&root);
+    requirements.extend(busy.map(|(now, busiest)| other_load(&now, busiest)));
     let document = plimsoll_report::doctor::document(&provenance, &requirements);
     let text = plimsoll_report::Format::Text;
     output.print(&rendered(&document, text, output.look(None))?)
@@ -36,15 +38,19 @@ pub(crate) fn run(output: &Output) -> Result<(), Failure> {
 /// How long to watch what others use: a hundred clock ticks of each CPU.
 const WATCHED: Duration = Duration::from_secs(1);
 
-/// The machine's CPU time while this process sleeps; `None` if it cannot be read.
-fn cpu_use(root: &Root) -> Option<CpuUse> {
+/// The machine's CPU time while this process sleeps, and what used most of it; `None` if it cannot be
+/// read.
+fn cpu_use(root: &Root) -> Option<(CpuUse, Option<String>)> {
     let before = CpuTimes::read(root).ok()??;
+    let watch = BusyWatch::begin(root).ok();
     sleep(WATCHED);
-    Some(CpuTimes::read(root).ok()??.since(&before).all)
+    let used = CpuTimes::read(root).ok()??.since(&before).all;
+    let busiest = watch.and_then(|watch| watch.end(root).ok());
+    Some((used, busiest.and_then(|busiest| named(&busiest))))
 }
 
 /// Whether others leave the machine to a trial, by the bounds of trials.
-fn other_load(now: &CpuUse) -> Requirement {
+fn other_load(now: &CpuUse, busiest: Option<String>) -> Requirement {
     let bounds = Bounds::usual(InterruptTime::Unknown);
     let used = Share::of((now.user + now.system + now.guest).0, now.total().0);
     let used = used.unwrap_or(Share::ZERO);
@@ -61,9 +67,11 @@ fn other_load(now: &CpuUse) -> Requirement {
                     "{shown}; a trial with more than {} is invalid",
                     bounds.other_share
                 ),
-                remedy: "end it (top shows what it is) or wait; if it is the service to be \
-                         measured, it is no other load; --max-other allows more"
-                    .to_owned(),
+                remedy: format!(
+                    "end it ({}) or wait; if it is the service to be measured, it is no other \
+                     load; --max-other allows more",
+                    busiest.as_deref().unwrap_or("top shows what it is")
+                ),
             },
         },
     }
@@ -118,17 +126,19 @@ mod tests {
         let cpu = |ms| CpuTime(Duration::from_millis(ms));
         let of = |busy, idle| {
             let (user, idle) = (cpu(busy), cpu(idle));
-            other_load(&CpuUse {
+            let now = CpuUse {
                 user,
                 idle,
                 ..CpuUse::default()
-            })
+            };
+            other_load(&now, Some("make (pid 7) 98 % of a CPU".to_owned()))
         };
         let Outcome::Missed { lost, remedy } = of(990, 10).outcome else {
             panic!("a busy machine is ready");
         };
         assert!(lost.contains("99.0 %") && lost.contains("5.0 %"), "{lost}");
         assert!(remedy.contains("--max-other"), "{remedy}");
+        assert!(remedy.contains("make (pid 7) 98 %"), "{remedy}");
         assert!(matches!(of(40, 960).outcome, Outcome::Met { .. }));
     }
 

@@ -5,10 +5,10 @@ use crate::failure::Failure;
 use crate::note::note;
 use crate::output::Output;
 use clap::Args;
-use plimsoll_control::{Journals, Repaired, Running};
+use plimsoll_control::{ControlError, Journals, Repaired, Running};
 use plimsoll_host::Root;
 use plimsoll_model::{Outcome, Requirement, safe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const REPAIR_HELP: &str = "\
 A run that is killed (kill -9, out of memory) cannot clean up behind itself.
@@ -44,12 +44,19 @@ pub(crate) fn run(args: &RepairArgs, output: &Output) -> Result<(), Failure> {
         (_, true) => Running::Kill,
         _ => Running::Leave,
     };
-    let (journals, root) = (Journals::usual(), Root::machine());
-    let repaired = journals.repair(&root, running).and_then(|mut all| {
-        all.extend(journals.repair_unjournalled(&root, running)?);
-        Ok((all, journals.out_of_sight(&root)?))
-    });
-    let (repaired, unseen) = repaired.map_err(|error| Failure::Run(error.to_string()))?;
+    let root = Root::machine();
+    let (mut repaired, mut unseen) = (Vec::new(), Vec::new());
+    for (nth, journals) in Journals::all_usual().iter().enumerate() {
+        let mut repair = || {
+            repaired.extend(journals.repair(&root, running)?);
+            if nth == 0 {
+                repaired.extend(journals.repair_unjournalled(&root, running)?);
+            }
+            unseen.extend(journals.out_of_sight(&root)?);
+            Ok(())
+        };
+        repair().map_err(|error: ControlError| Failure::Run(error.to_string()))?;
+    }
     let is_whole = repaired.iter().all(Repaired::is_whole) && unseen.is_empty();
     let mut text = described(&repaired);
     for path in unseen {
@@ -91,12 +98,8 @@ fn out_of_sight(path: &Path) -> String {
 }
 
 /// What killed runs have left, for the list of `plimsoll doctor`.
-pub(crate) fn found(journals: &Journals, root: &Root) -> Option<Requirement> {
-    let all = journals.leftovers(root).and_then(|mut all| {
-        all.extend(journals.unjournalled(root)?);
-        Ok((all, journals.out_of_sight(root)?))
-    });
-    let lost = match all {
+pub(crate) fn found(all_journals: &[Journals], root: &Root) -> Option<Requirement> {
+    let lost = match leftovers(all_journals, root) {
         Ok((all, unseen)) if all.is_empty() && unseen.is_empty() => return None,
         Ok((all, unseen)) => {
             let left = all.into_iter().flat_map(|one| one.left);
@@ -113,6 +116,20 @@ pub(crate) fn found(journals: &Journals, root: &Root) -> Option<Requirement> {
             remedy: "run: plimsoll repair".to_owned(),
         },
     })
+}
+
+type Found = (Vec<Repaired>, Vec<PathBuf>);
+
+fn leftovers(all_journals: &[Journals], root: &Root) -> Result<Found, ControlError> {
+    let (mut all, mut unseen) = (Vec::new(), Vec::new());
+    for (nth, journals) in all_journals.iter().enumerate() {
+        all.extend(journals.leftovers(root)?);
+        if nth == 0 {
+            all.extend(journals.unjournalled(root)?);
+        }
+        unseen.extend(journals.out_of_sight(root)?);
+    }
+    Ok((all, unseen))
 }
 
 /// Restores them, with a note. A run that changes nothing itself continues if

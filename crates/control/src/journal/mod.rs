@@ -147,6 +147,12 @@ impl Journals {
         Journals::at(place::usual())
     }
 
+    /// The default folder, and for root those that its runs use with another environment, as far as
+    /// they exist.
+    pub fn all_usual() -> Vec<Journals> {
+        place::all_usual().into_iter().map(Journals::at).collect()
+    }
+
     /// Uses this folder, which is created on demand.
     pub fn at(dir: impl Into<PathBuf>) -> Journals {
         Journals { dir: dir.into() }

@@ -44,6 +44,16 @@ pub(super) fn usual() -> PathBuf {
     })
 }
 
+/// Those of root, with and without XDG_STATE_HOME.
+const OF_ROOT: [&str; 2] = ["/run/plimsoll", "/var/lib/plimsoll"];
+
+pub(super) fn all_usual() -> Vec<PathBuf> {
+    let usual = usual();
+    let others = OF_ROOT.iter().map(PathBuf::from);
+    let others = others.filter(|dir| geteuid().is_root() && *dir != usual && dir.is_dir());
+    std::iter::once(usual.clone()).chain(others).collect()
+}
+
 pub(super) fn in_use(here: &Here) -> PathBuf {
     const OURS: &str = "plimsoll/journals";
     let absolute = |dir: &Option<OsString>| {
