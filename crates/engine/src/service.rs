@@ -83,6 +83,11 @@ impl FoundService {
         self.may_run_on.is_some()
     }
 
+    /// The length of its first answer's body.
+    pub(crate) fn first_answer_bytes(&self) -> u64 {
+        self.probe.body.0
+    }
+
     /// How long it took for the request.
     pub fn first_answer(&self) -> Duration {
         self.probe.took

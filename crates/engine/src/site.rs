@@ -47,6 +47,14 @@ impl Site {
         }
     }
 
+    /// The length of the body of a server's first answer.
+    pub fn first_answer_bytes(&self) -> Option<u64> {
+        match self {
+            Site::Here(_) => None,
+            Site::Server(found) => Some(found.first_answer_bytes()),
+        }
+    }
+
     /// The CPUs of the service and of the generator: `asked` are the CPUs of
     /// what Plimsoll starts, `service` those of a server.
     pub fn cpus(&self, root: &Root, asked: Option<&CpuSet>, service: Option<&CpuSet>) -> CpuPlan {

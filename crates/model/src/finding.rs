@@ -161,6 +161,11 @@ pub enum Doubt {
         /// Good answers per second in the one with fewest, and in the one with most.
         rps: [f64; 2],
     },
+    /// The first answer had another length than those at light load: these may be errors.
+    UnlikeFirstAnswer {
+        /// Its length, and the mean length in the trial with the lightest load.
+        bytes: [f64; 2],
+    },
     /// Bodies of good answers have another length than at light load: errors may be among them.
     BodyLengths {
         /// The load where they differ most, in requests per second.
@@ -220,6 +225,20 @@ pub enum FlatBecause {
 }
 
 impl Doubt {
+    /// Whether a capacity may be wrong by more than its interval.
+    pub fn unsettles(&self) -> bool {
+        matches!(
+            self,
+            Doubt::BodyLengths { .. }
+                | Doubt::UnlikeFirstAnswer { .. }
+                | Doubt::UnlikeTrials { .. }
+                | Doubt::Shifted { .. }
+                | Doubt::FasterBeyond { .. }
+                | Doubt::KeptBeyond { .. }
+                | Doubt::Disturbed { .. }
+        )
+    }
+
     /// Whether no CPU threshold follows from the figures.
     pub fn leaves_no_threshold(&self) -> bool {
         matches!(self, Doubt::FlatCpu { .. } | Doubt::UnclearCpu { .. })

@@ -72,7 +72,10 @@ pub use comparison::{
     Difference, DifferenceVerdict, Figure, FigureUnit, LimitOf, MachineCpus, Measure, NoInterval,
     NoIntervalCode, RunToRun, RunToRunFrom, ThresholdDifference, WorkUnit,
 };
-pub use condition::{Condition, ConditionError, Holds, Judgement};
+pub use condition::{
+    Condition, ConditionError, FigureLimit, FigureName, Holds, Judgement, LimitSide, LimitUnit,
+    NamedFigure,
+};
 pub use copies::{CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWorkload};
 pub use cpu_capacity::{CpuCapacity, CpuLimit, Millicores};
 pub use cpus::{CpuId, CpuSet, CpuSetError, MAX_CPU};

@@ -89,6 +89,10 @@ pub struct Plan {
     /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
+    /// The length of the body of a server's first answer, before any load; left out for others, and in
+    /// older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_answer_bytes: Option<u64>,
     /// What every run has.
     #[serde(flatten)]
     pub run: RunPlan,
@@ -113,6 +117,7 @@ impl Plan {
             restart: None,
             search: None,
             pace: None,
+            first_answer_bytes: None,
             run: RunPlan::blank(),
         }
     }

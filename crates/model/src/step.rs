@@ -170,6 +170,13 @@ impl Slot {
         self.buckets.iter().map(|(at, count)| (*at, *count))
     }
 
+    /// Those that took longer than `limit` by a 64th or more, and some that took longer by less.
+    pub fn above(&self, limit: Duration) -> u64 {
+        let last = bucket(u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
+        let longer = self.buckets.range(last + 1..);
+        longer.fold(0u64, |sum, (_, count)| sum.saturating_add(*count))
+    }
+
     /// The latency that a share `q` (0..=1) of them do not exceed; `None`
     /// without any.
     pub fn quantile(&self, q: f64) -> Option<Duration> {
@@ -253,6 +260,9 @@ mod tests {
             assert!((us..us * (1.0 + 1.0 / 64.0)).contains(&found), "{found}");
         }
         assert_eq!(Slot::default().quantile(0.5), None);
+        let above = slot.above(Duration::from_micros(900));
+        assert!((86..=100).contains(&above), "{above}");
+        assert_eq!(slot.above(Duration::MAX), 0);
     }
 
     #[test]

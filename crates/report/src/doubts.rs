@@ -69,6 +69,7 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
             bytes,
             light_bytes,
         } => body_lengths(rate_rps, bytes, light_bytes),
+        Doubt::UnlikeFirstAnswer { bytes } => unlike_first_answer(bytes),
         Doubt::CpuTimeVaries { by_pct } => cpu_time_varies(by_pct),
         Doubt::RisesLate { goal } => rises_late(goal),
         Doubt::Disturbed { trials, of } => disturbed(trials, of),
@@ -78,6 +79,13 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
             at_half_pct,
         } => unclear_cpu(at_low_pct, at_half_pct),
     }
+}
+
+fn unlike_first_answer([first_bytes, light_bytes]: [f64; 2]) -> String {
+    format!(
+        "The first answer had {first_bytes:.0} B, answers at light load have {light_bytes:.0} B on \
+         average: if these are errors sent with a good status, the figures are those of errors."
+    )
 }
 
 fn short_latencies(most_us: f64) -> String {

@@ -38,6 +38,7 @@ pub mod sizing;
 mod smt;
 pub mod sweep;
 mod table;
+pub mod verdicts;
 pub mod yields;
 
 pub use copies::CopiesReport;

@@ -47,6 +47,7 @@ pub(crate) fn of(
         out.extend(faster_beyond(&measured.collect::<Vec<_>>()));
     }
     out.extend(connections::doubts(plan, trials, rated));
+    out.extend(unlike_first_answer(plan, trials));
     out.extend(body_lengths(trials));
     out.extend(disturbed(plan, trials));
     out
@@ -61,14 +62,37 @@ const SPREADS: f64 = 2.0;
 /// The fewest answers of a trial whose mean counts.
 const FEWEST: u64 = 30;
 
+/// So many standard deviations from the mean a single length is another one: of answers that are errors
+/// but for one in ten, the others are.
+const DEVIATIONS: f64 = 3.0;
+
+/// Answers that are errors already at light load, where none else shows what a good one is.
+fn unlike_first_answer(plan: &Plan, trials: &[Trial]) -> Option<Doubt> {
+    let first_bytes = plan.first_answer_bytes? as f64;
+    let (_, light) = lightest(trials)?;
+    let light_bytes = light.mean();
+    let deviation = light.standard_error() * (light.answers as f64).sqrt();
+    let apart = (first_bytes - light_bytes).abs();
+    let is_other = apart > OTHER_LENGTH * first_bytes && apart >= DEVIATIONS * deviation;
+    is_other.then_some(Doubt::UnlikeFirstAnswer {
+        bytes: [first_bytes, light_bytes],
+    })
+}
+
+fn lightest(trials: &[Trial]) -> Option<(f64, BodySizes)> {
+    let loads = trials.iter().filter_map(bodies_at);
+    loads.min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+fn bodies_at(trial: &Trial) -> Option<(f64, BodySizes)> {
+    let bodies = trial.work.bodies.filter(|sizes| sizes.answers >= FEWEST)?;
+    Some((trial.spec.setting.rate()?.get(), bodies))
+}
+
 /// Bodies whose length depends on the load: an overloaded service may send errors with a good
 /// status. Disturbed trials count, since no disturbance changes a body.
 fn body_lengths(trials: &[Trial]) -> Option<Doubt> {
-    let of = |trial: &Trial| {
-        let bodies = trial.work.bodies.filter(|sizes| sizes.answers >= FEWEST)?;
-        Some((trial.spec.setting.rate()?.get(), bodies))
-    };
-    let mut loads: Vec<(f64, BodySizes)> = trials.iter().filter_map(of).collect();
+    let mut loads: Vec<(f64, BodySizes)> = trials.iter().filter_map(bodies_at).collect();
     loads.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (_, light) = *loads.first()?;
     // Lengths that change with time differ within a load, too.
@@ -179,6 +203,7 @@ fn us(time: Duration) -> f64 {
 mod tests {
     use super::*;
     use crate::testing::trial_at;
+    use plimsoll_model::HttpService;
 
     #[test]
     fn a_level_that_is_many_times_as_fast_as_one_with_less_load_is_doubted() {
@@ -209,15 +234,32 @@ mod tests {
         }
     }
 
+    fn trial_with_bodies(load_pct: f64, sizes: &[u64]) -> Trial {
+        let mut trial = trial_at(load_pct, 10 * load_pct as u64, 0.5, 1000.0);
+        let each = sizes.iter().cycle().take(200);
+        let sum = each.map(|bytes| BodySizes::one(*bytes));
+        trial.work.bodies = sum.reduce(|a, b| a + b);
+        trial
+    }
+
+    #[test]
+    fn answers_unlike_the_first_are_doubted() {
+        let found = |first: u64, sizes: &[u64]| {
+            let http = HttpService::get("http://h/", 1, Duration::from_secs(1));
+            let mut plan = Plan::blank(Workload::Http(http));
+            plan.first_answer_bytes = Some(first);
+            unlike_first_answer(&plan, &[trial_with_bodies(5.0, sizes)]).is_some()
+        };
+        assert!(found(200, &[100]));
+        let one_in_twelve: Vec<u64> = (0..12).map(|n| if n == 0 { 200 } else { 100 }).collect();
+        assert!(found(200, &one_in_twelve));
+        assert!(!found(200, &[200]) && !found(205, &[200]));
+        assert!(!found(200, &[100, 200]), "lengths that vary");
+    }
+
     #[test]
     fn bodies_that_change_with_the_load_are_doubted() {
-        let trial = |load_pct, sizes: &[u64]| {
-            let mut trial = trial_at(load_pct, 10 * load_pct as u64, 0.5, 1000.0);
-            let each = sizes.iter().cycle().take(200);
-            let sum = each.map(|bytes| BodySizes::one(*bytes));
-            trial.work.bodies = sum.reduce(|a, b| a + b);
-            trial
-        };
+        let trial = trial_with_bodies;
         let found = |trials: &[Trial]| match body_lengths(trials) {
             Some(Doubt::BodyLengths {
                 bytes, light_bytes, ..

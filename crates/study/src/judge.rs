@@ -1,11 +1,11 @@
 //! Whether conditions of a run hold.
 
+use crate::student;
 use plimsoll_model::{
-    Carried, Difference, Doubt, Estimate, Findings, Goal, Holds, Judgement, LatencyLimit, Measure,
-    Rate, Share,
+    CapacityFinding, CapacityNote, Carried, Difference, Doubt, Estimate, FigureLimit, Findings,
+    Goal, Holds, Judgement, LimitSide, Measure, NamedFigure, Rate, Share,
 };
 use statrs::distribution::{Binomial, DiscreteCDF};
-use std::time::Duration;
 
 /// Both tails together: an interval of 95 %.
 const TAIL: f64 = 0.025;
@@ -13,10 +13,35 @@ const TAIL: f64 = 0.025;
 /// Whether all goals of `findings` are kept beyond a rate.
 pub fn capacity(findings: &Findings, above: Rate) -> Judgement {
     let each = findings.capacity.iter().map(|found| {
-        let judged = carried(Carried::from(found), above);
-        about(found.goal, judged)
+        let judged = missed_below(found, above);
+        about(
+            found.goal,
+            judged.unwrap_or_else(|| carried(Carried::from(found), above)),
+        )
     });
     unless_doubted(worst(each), &findings.doubts)
+}
+
+/// Of a goal that was missed at all loads: if it were kept above the lowest of them, a trial there would
+/// miss it no more often than not (the sign test).
+fn missed_below(found: &CapacityFinding, above: Rate) -> Option<Judgement> {
+    let Some(CapacityNote::MissedAtLowest {
+        lowest_rps,
+        missed,
+        of,
+    }) = found.note
+    else {
+        return None;
+    };
+    let rate = Rate::per_second(lowest_rps).unwrap_or(Rate::ZERO);
+    let is_shown = share(missed.into(), of.into(), 0.5) == Holds::No;
+    Some(Judgement {
+        holds: match is_shown && lowest_rps <= above.get() {
+            true => Holds::No,
+            false => Holds::Undecided,
+        },
+        why: format!("missed in {missed} of {of} trials, already at {rate}"),
+    })
 }
 
 fn about(goal: Goal, judged: Judgement) -> Judgement {
@@ -35,34 +60,122 @@ fn worst(each: impl DoubleEndedIterator<Item = Judgement>) -> Judgement {
     })
 }
 
-/// What would hold is undecided where the figures are in doubt.
+/// What figures in doubt show is undecided.
 fn unless_doubted(judged: Judgement, doubts: &[Doubt]) -> Judgement {
-    match judged.holds == Holds::Yes && doubts.iter().any(unsettles) {
+    match doubts.iter().any(Doubt::unsettles) {
         false => judged,
-        true => Judgement {
+        true => doubted(judged, "the figures are in doubt: see the report"),
+    }
+}
+
+/// Undecided for a reason, whatever the figures show.
+pub fn doubted(judged: Judgement, because: &str) -> Judgement {
+    match judged.holds {
+        Holds::Undecided => judged,
+        Holds::Yes | Holds::No => Judgement {
             holds: Holds::Undecided,
-            why: format!(
-                "{}, but the figures are in doubt: see the report",
-                judged.why
-            ),
+            why: format!("{}, but {because}", judged.why),
         },
     }
 }
 
-/// Whether the capacity of a machine under each goal is at least that of another, less a share. `doubts` are those of both.
-pub fn no_worse(differences: &[Difference], loss: Share, doubts: &[Doubt]) -> Judgement {
+/// Whether all figures that a limit is about lie on its side.
+pub fn figures(all: &[NamedFigure], limit: &FigureLimit) -> Judgement {
+    let named = || all.iter().filter(|figure| figure.name == limit.name);
+    let is_meant = |figure: &&NamedFigure| limit.of.as_ref().is_none_or(|of| *of == figure.of);
+    let each = named().filter(is_meant).map(|figure| {
+        let judged = figure_judged(figure, limit);
+        Judgement {
+            why: format!("{}: {}", figure.of, judged.why),
+            ..judged
+        }
+    });
+    let each: Vec<Judgement> = each.collect();
+    if each.is_empty() {
+        let mut known: Vec<&str> = named().map(|figure| figure.of.as_str()).collect();
+        known.dedup();
+        let why = match (&limit.of, known.is_empty()) {
+            (Some(of), false) => format!("there is no '{of}' among {}", known.join(", ")),
+            _ => format!("no trial shows {}", limit.name.name()),
+        };
+        return Judgement {
+            holds: Holds::Undecided,
+            why,
+        };
+    }
+    worst(each.into_iter())
+}
+
+fn figure_judged(figure: &NamedFigure, limit: &FigureLimit) -> Judgement {
+    let Some(Estimate { value, low, high }) = figure.value else {
+        return Judgement {
+            holds: Holds::Undecided,
+            why: "it is unknown".to_owned(),
+        };
+    };
+    let is_above = |end: Option<f64>| end.is_some_and(|end| end > limit.limit);
+    let is_below = |end: Option<f64>| end.is_some_and(|end| end < limit.limit);
+    let (yes, no) = match limit.side {
+        LimitSide::Above => (is_above(low), is_below(high)),
+        LimitSide::Below => (is_below(high), is_above(low)),
+    };
+    let written = |value: f64| {
+        figure
+            .name
+            .unit()
+            .written((value * 1000.0).round() / 1000.0)
+    };
+    let interval = match (low, high) {
+        (Some(low), Some(high)) => format!("95 % interval {} to {}", written(low), written(high)),
+        (Some(low), None) => format!("95 %: at least {}", written(low)),
+        (None, Some(high)) => format!("95 %: at most {}", written(high)),
+        (None, None) => "no interval".to_owned(),
+    };
+    Judgement {
+        holds: match (yes, no) {
+            (true, _) => Holds::Yes,
+            (_, true) => Holds::No,
+            _ => Holds::Undecided,
+        },
+        why: format!("{} ({interval})", written(value)),
+    }
+}
+
+/// Whether the capacity of a machine under each goal is at least that of another, less a share.
+pub fn no_worse(differences: &[Difference], loss: Share) -> Judgement {
     let capacities = differences
         .iter()
         .filter(|d| d.measure == Measure::Capacity);
-    let each = capacities.map(|one| about(one.goal, ratio(one.ratio, 1.0 - loss.get())));
-    unless_doubted(worst(each), doubts)
+    let each = capacities.map(|one| {
+        let judged = ratio(one.ratio, 1.0 - loss.get());
+        let why = format!("{} has {}, under {}", one.name, judged.why, one.goal);
+        Judgement { why, ..judged }
+    });
+    worst(each)
+}
+
+/// A goal that is missed at all loads where another machine keeps it: there is no ratio.
+pub fn lost(first: &Findings, other: &Findings, loss: Share) -> Option<Judgement> {
+    let each = first.capacity.iter().zip(&other.capacity);
+    let judged = each.filter(|(one, other)| one.goal == other.goal);
+    let mut judged = judged.filter_map(|(one, other)| {
+        let kept = match Carried::from(one) {
+            Carried::Unknown => return None,
+            Carried::AtLeast(least) => least,
+            Carried::Found(estimate) => estimate.low?,
+        };
+        let least = Rate::per_second(kept * (1.0 - loss.get()))?;
+        let missed = missed_below(other, least)?;
+        Some(about(one.goal, missed))
+    });
+    judged.find(|judged| judged.holds == Holds::No)
 }
 
 fn ratio(ratio: Option<Estimate>, least: f64) -> Judgement {
     let Some(Estimate { value, low, high }) = ratio else {
         return Judgement {
             holds: Holds::Undecided,
-            why: "the ratio is unknown".to_owned(),
+            why: "an unknown part of the capacity".to_owned(),
         };
     };
     let interval = match (low, high) {
@@ -75,21 +188,8 @@ fn ratio(ratio: Option<Estimate>, least: f64) -> Judgement {
             (_, Some(high)) if high < least => Holds::No,
             _ => Holds::Undecided,
         },
-        why: format!("its capacity is {value:.2} times that ({interval})"),
+        why: format!("{value:.2} times the capacity ({interval})"),
     }
-}
-
-/// Whether a capacity may be wrong by more than its interval.
-fn unsettles(doubt: &Doubt) -> bool {
-    matches!(
-        doubt,
-        Doubt::BodyLengths { .. }
-            | Doubt::UnlikeTrials { .. }
-            | Doubt::Shifted { .. }
-            | Doubt::FasterBeyond { .. }
-            | Doubt::KeptBeyond { .. }
-            | Doubt::Disturbed { .. }
-    )
 }
 
 fn carried(carried: Carried, above: Rate) -> Judgement {
@@ -119,55 +219,55 @@ fn carried(carried: Carried, above: Rate) -> Judgement {
     Judgement { holds, why }
 }
 
-/// The requests of one trial, as a goal counts them.
-#[derive(Debug, Clone, Copy)]
-pub struct Counted {
-    /// Requests that were due.
+/// Requests, and how many of them miss a goal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missed {
     pub of: u64,
-    /// Those without a good answer.
-    pub failed: u64,
-    /// Those of them that have no latency: others count with the time that they had waited.
-    pub without_latency: u64,
-    /// CPU use of the service's CPUs, in percent.
-    pub cpu_pct: Option<f64>,
+    pub missed: u64,
 }
 
-/// Whether a goal is kept by the requests of one trial; `above` says how many latencies are
-/// longer than a time. `None` for a goal that one trial cannot show.
+/// Whether no more than an allowed share of the requests of one trial misses a goal. `parts` are its
+/// equal parts in time; without them requests that are slow together count as if each were by itself.
 ///
-/// The exact binomial test of the share of requests that miss it: requests that are slow together, as
-/// in a pause, count as if each were by itself.
-pub fn trial(goal: Goal, counted: Counted, above: impl Fn(Duration) -> u64) -> Option<Judgement> {
-    let of = counted.of;
-    let (missed, allowed) = match goal {
-        Goal::Latency {
-            quantile,
-            limit: LatencyLimit::Absolute(limit),
-        } => (
-            counted.without_latency + above(limit),
-            1.0 - quantile.fraction(),
-        ),
-        Goal::Errors { limit } => (counted.failed, limit.get()),
-        Goal::Cpu { limit } => {
-            let used = counted.cpu_pct?;
-            let holds = match used < 100.0 * limit.get() {
-                true => Holds::Yes,
-                false => Holds::No,
-            };
-            let why = format!("{used:.1} %, of one trial");
-            return Some(Judgement { holds, why });
-        }
-        Goal::Latency { .. } => return None,
-    };
-    let missed = missed.min(of);
-    let pct = 100.0 * missed as f64 / (of as f64).max(1.0);
-    let why = format!(
-        "{missed} of {of} requests miss it ({pct:.2} %, {:.2} % allowed)",
+/// Both must exclude the opposite: the exact binomial test, which is about independent requests, and
+/// an interval of Student's t from how much the parts differ, which a pause widens (the linearised
+/// variance of a ratio of means over clusters; Cochran, Sampling Techniques, 1977, section 6.3).
+pub fn trial(whole: Missed, parts: &[Missed], allowed: f64) -> Judgement {
+    let missed = whole.missed.min(whole.of);
+    let pct = 100.0 * missed as f64 / (whole.of as f64).max(1.0);
+    let mut why = format!(
+        "{missed} of {} requests miss it ({pct:.2} %, {:.2} % allowed)",
+        whole.of,
         100.0 * allowed
     );
-    Some(Judgement {
-        holds: share(missed, of, allowed),
-        why,
+    let mut holds = share(missed, whole.of, allowed);
+    if holds != Holds::Undecided && by_parts(parts, allowed).is_some_and(|other| other != holds) {
+        holds = Holds::Undecided;
+        why += ", but they are slow together: a longer run decides";
+    }
+    Judgement { holds, why }
+}
+
+/// `None` where the parts do not differ, or are too few.
+fn by_parts(parts: &[Missed], allowed: f64) -> Option<Holds> {
+    let sum = |of: fn(&Missed) -> u64| parts.iter().map(of).fold(0, u64::saturating_add) as f64;
+    let (all, count) = (sum(|part| part.of), parts.len() as f64);
+    let ratio = sum(|part| part.missed) / all;
+    let squares: f64 = parts
+        .iter()
+        .map(|part| (part.missed as f64 - ratio * part.of as f64).powi(2))
+        .sum();
+    let deviation = (count / (count - 1.0) * squares).sqrt() / all;
+    if parts.len() < student::FEWEST || !ratio.is_finite() || deviation == 0.0 {
+        return None;
+    }
+    let wide = student::quantile(TAIL, count - 1.0)? * deviation;
+    Some(if ratio + wide < allowed {
+        Holds::Yes
+    } else if ratio - wide > allowed {
+        Holds::No
+    } else {
+        Holds::Undecided
     })
 }
 
@@ -188,6 +288,7 @@ fn share(missed: u64, of: u64, allowed: f64) -> Holds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_model::{Condition, FigureName};
 
     #[test]
     fn a_share_is_decided_where_chance_is_excluded() {
@@ -229,25 +330,88 @@ mod tests {
     }
 
     #[test]
-    fn failed_requests_miss_a_goal_on_latency() {
-        let counted = Counted {
-            of: 1000,
-            failed: 31,
-            without_latency: 30,
-            cpu_pct: None,
+    fn what_is_missed_at_all_loads_is_broken_where_enough_trials_show_it() {
+        let of = |missed, lowest_rps| {
+            let finding = CapacityFinding {
+                note: Some(CapacityNote::MissedAtLowest {
+                    lowest_rps,
+                    missed,
+                    of: 6,
+                }),
+                ..crate::capacity::nothing_known(&Goal::default())
+            };
+            missed_below(&finding, Rate::per_second(50.0).unwrap()).unwrap()
         };
-        let goal = |text: &str| text.parse::<Goal>().unwrap();
-        let judged = trial(goal("p99<10ms"), counted, |_| 0).unwrap();
-        assert_eq!(judged.holds, Holds::No);
-        assert_eq!(
-            judged.why,
-            "30 of 1000 requests miss it (3.00 %, 1.00 % allowed)"
+        assert_eq!(of(6, 50.0).holds, Holds::No);
+        assert_eq!(of(6, 51.0).holds, Holds::Undecided);
+        assert_eq!(of(5, 10.0).holds, Holds::Undecided);
+    }
+
+    #[test]
+    fn requests_that_are_slow_together_decide_less() {
+        let part = |missed| Missed { of: 100, missed };
+        let judged = |missed: [u64; 20]| {
+            let whole = Missed {
+                of: 2000,
+                missed: missed.iter().sum(),
+            };
+            trial(whole, &missed.map(part), 0.01)
+        };
+        // 60 requests of one pause, or three in each part.
+        let mut pause = [0; 20];
+        pause[7] = 60;
+        let judged_pause = judged(pause);
+        assert_eq!(judged_pause.holds, Holds::Undecided);
+        assert!(
+            judged_pause.why.contains("slow together"),
+            "{judged_pause:?}"
         );
-        assert!(trial(goal("p99<2x"), counted, |_| 0).is_none());
+        let spread = std::array::from_fn(|nth| 2 + nth as u64 % 3);
+        assert_eq!(judged(spread).holds, Holds::No);
+        assert_eq!(judged([0; 20]).holds, Holds::Yes);
+        let whole = Missed {
+            of: 2000,
+            missed: 60,
+        };
+        assert_eq!(trial(whole, &[], 0.01).holds, Holds::No);
         assert_eq!(
-            trial(goal("errors<5%"), counted, |_| 0).unwrap().holds,
-            Holds::Yes
+            trial(whole, &[], 0.01).why,
+            "60 of 2000 requests miss it (3.00 %, 1.00 % allowed)"
         );
+    }
+
+    #[test]
+    fn all_figures_that_are_meant_decide() {
+        let figure = |of: &str, low, high| NamedFigure {
+            name: FigureName::Gain,
+            of: of.to_owned(),
+            value: Some(Estimate::within((low + high) / 2.0, low, high)),
+        };
+        let all = [
+            figure("a", 31.0, 40.0),
+            figure("b", 20.0, 29.0),
+            figure("c", 25.0, 35.0),
+            NamedFigure {
+                value: None,
+                ..figure("d", 0.0, 0.0)
+            },
+        ];
+        let judged = |text: &str| match text.parse() {
+            Ok(Condition::Figure(limit)) => figures(&all, &limit),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(judged("gain of a>30%").holds, Holds::Yes);
+        assert_eq!(judged("gain of a<30%").holds, Holds::No);
+        assert_eq!(judged("gain of b>30%").holds, Holds::No);
+        assert_eq!(judged("gain of c>30%").holds, Holds::Undecided);
+        assert_eq!(judged("gain of d>30%").holds, Holds::Undecided);
+        let worst = judged("gain>30%");
+        assert_eq!(worst.holds, Holds::No);
+        assert_eq!(worst.why, "b: 24.5% (95 % interval 20% to 29%)");
+        let none = judged("gain of e>30%");
+        assert_eq!(none.holds, Holds::Undecided);
+        assert_eq!(none.why, "there is no 'e' among a, b, c, d");
+        assert_eq!(judged("cost of a<3%").why, "no trial shows cost");
     }
 
     #[test]
@@ -263,6 +427,7 @@ mod tests {
         };
         let doubted = |judged| unless_doubted(judged, &[doubt]).holds;
         assert_eq!(doubted(of(0.96, 1.1)), Holds::Undecided);
-        assert_eq!(doubted(of(0.8, 0.94)), Holds::No);
+        assert_eq!(doubted(of(0.8, 0.94)), Holds::Undecided);
+        assert_eq!(unless_doubted(of(0.8, 0.94), &[]).holds, Holds::No);
     }
 }

@@ -1,6 +1,6 @@
 //! What a reader of a comparison should know.
 
-use crate::{Doubt, Goal, Mismatch};
+use crate::{Doubt, Goal, Mismatch, Respect};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -93,6 +93,39 @@ pub enum ComparisonCaution {
         /// The goal that it is within.
         goal: Goal,
     },
+}
+
+/// Limits of one goal that differ by more than this factor are other goals.
+const OTHER_LIMIT: f64 = 1.1;
+
+impl ComparisonCaution {
+    /// Whether a difference may come from something else than what is compared, so that it
+    /// decides nothing.
+    pub fn unsettles(&self) -> bool {
+        match self {
+            ComparisonCaution::Connections
+            | ComparisonCaution::Arrivals
+            | ComparisonCaution::Cpus { .. }
+            | ComparisonCaution::NotConfirmed { .. }
+            | ComparisonCaution::Version { .. } => true,
+            // Each container has a name of its own.
+            ComparisonCaution::Surroundings { differs, .. } => {
+                differs.respect != Respect::Host && differs.respect.bars_resuming()
+            }
+            ComparisonCaution::Doubted { doubt, .. } => doubt.unsettles(),
+            ComparisonCaution::RelativeGoal { limits, .. } => {
+                let limits = || limits.iter().map(|limit| limit.limit_us);
+                let most = limits().fold(0.0, f64::max);
+                limits().any(|limit| limit * OTHER_LIMIT < most)
+            }
+            ComparisonCaution::SingleRuns { .. }
+            | ComparisonCaution::FewRuns { .. }
+            | ComparisonCaution::NotAlternated { .. }
+            | ComparisonCaution::OnTrust
+            | ComparisonCaution::ExactPower
+            | ComparisonCaution::WideCapacity { .. } => false,
+        }
+    }
 }
 
 /// The CPUs of a machine's service.

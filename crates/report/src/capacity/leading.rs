@@ -1,7 +1,7 @@
 //! Which of several goals a report leads with: the same one wherever it is
 //! shown.
 
-use plimsoll_model::{CapacityFinding, CapacityStatus};
+use plimsoll_model::{CapacityFinding, CapacityNote, CapacityStatus};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leading<'a> {
@@ -27,11 +27,17 @@ pub(crate) enum Rank {
     OthersOpen,
 }
 
-/// The goal that binds: of those that were seen broken the one that breaks at
+/// The goal that binds: one that was missed at all rates; of those that were seen broken the one that breaks at
 /// the lowest rate; where none was, the one that was seen kept the least far;
 /// where all are undecided, the first that was asked for. `None`
 /// without a goal.
 pub(crate) fn leading(capacity: &[CapacityFinding]) -> Option<Leading<'_>> {
+    if let Some(finding) = capacity.iter().find(|c| missed_from(c).is_some()) {
+        return Some(Leading {
+            finding,
+            rank: Rank::Only,
+        });
+    }
     let told = capacity.iter().filter(|c| is_decided(c));
     let ranked = told.filter_map(|c| Some((!seen_missed(c), c.rate_rps?.value, c)));
     let least = ranked.min_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -52,6 +58,14 @@ pub(crate) fn leading(capacity: &[CapacityFinding]) -> Option<Leading<'_>> {
 
 pub(crate) fn is_decided(finding: &CapacityFinding) -> bool {
     finding.status != CapacityStatus::Undecided
+}
+
+/// The lowest rate, in requests per second, of a goal that was missed at all.
+pub(crate) fn missed_from(finding: &CapacityFinding) -> Option<f64> {
+    match finding.note {
+        Some(CapacityNote::MissedAtLowest { lowest_rps, .. }) => Some(lowest_rps),
+        _ => None,
+    }
 }
 
 pub(crate) fn seen_missed(finding: &CapacityFinding) -> bool {

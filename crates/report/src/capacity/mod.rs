@@ -10,7 +10,7 @@ use plimsoll_model::{
 
 mod leading;
 
-pub(crate) use leading::{Leading, Rank, is_decided, leading, seen_missed};
+pub(crate) use leading::{Leading, Rank, is_decided, leading, missed_from, seen_missed};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subject {

@@ -4,7 +4,8 @@ use crate::{doubts, number};
 use plimsoll_model::{ComparisonCaution, Goal, LimitOf, MachineCpus, human_duration};
 use std::time::Duration;
 
-pub(super) fn sentence(caution: &ComparisonCaution) -> String {
+/// A caution in words.
+pub fn sentence(caution: &ComparisonCaution) -> String {
     match caution {
         ComparisonCaution::SingleRuns {
             deviation_pct,

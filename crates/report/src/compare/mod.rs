@@ -8,6 +8,8 @@ mod tables;
 mod thresholds;
 
 pub use crate::document::Source;
+pub use doubt::sentence as caution_sentence;
+
 use crate::document::json::Json;
 use crate::document::{Document, Role, Rows, Table};
 use crate::markup::{El, beginning, el, shortened};
@@ -116,7 +118,7 @@ pub fn document<'a>(report: &CompareReport<'a>, runs: Option<&[Vec<ComparedRun>]
         below: thresholds::sentences(comparison),
         ..Table::of(Vec::new())
     });
-    let cautions: Vec<String> = comparison.cautions.iter().map(doubt::sentence).collect();
+    let cautions: Vec<String> = comparison.cautions.iter().map(caution_sentence).collect();
     let answers = answers(comparison, &cautions);
     let first = answers
         .first()

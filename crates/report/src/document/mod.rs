@@ -1,5 +1,5 @@
-//! What a command has to say, as blocks, and its four backends: text, page,
-//! JSON and CSV.
+//! What a command has to say, as blocks, and its five backends: text, page,
+//! Markdown, JSON and CSV.
 //!
 //! An experiment returns a [`Document`]; [`render`] draws it. The order of
 //! blocks is the backend's: a terminal shows its end, so charts and tables come
@@ -12,6 +12,7 @@ pub(crate) mod csv;
 mod frame;
 mod host;
 pub(crate) mod json;
+mod markdown;
 mod page;
 pub(crate) mod run;
 mod tally;
@@ -19,6 +20,7 @@ mod text;
 
 pub(crate) use frame::remedy;
 pub use json::{Envelope, RunBody};
+pub(crate) use markdown::{escaped, markdown_table};
 pub use page::PAGE_MARK;
 pub use run::{RecordFacts, Report, Source};
 pub(crate) use run::{Run, file_name};
@@ -355,6 +357,7 @@ pub enum Format {
     Json,
     Csv,
     Html,
+    Markdown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -403,5 +406,6 @@ pub fn render(document: &Document<'_>, format: Format, look: Look) -> Result<Str
         Format::Json => Ok(document.json.as_ref().ok_or(none)?.pretty()?),
         Format::Csv => document.csv().ok_or(none),
         Format::Html => page::page(document),
+        Format::Markdown => Ok(markdown::markdown(document)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::thresholds;
 use crate::Report;
-use crate::capacity::{Rank, Subject, before_gap, leading, met};
+use crate::capacity::{Rank, Subject, before_gap, is_decided, leading, met, missed_from};
 use crate::document::Fact;
 use crate::number::{self, Written, per_second};
 use crate::sentence::words_if;
@@ -15,6 +15,20 @@ pub(super) fn headline(report: &Report<'_>) -> String {
         return format!("How much {} carries: no goal was given", who.to_lowercase());
     };
     let first = leading.finding;
+    if let Some(lowest) = missed_from(first) {
+        return format!(
+            "{who} misses {} already at {}",
+            first.goal,
+            per_second(lowest)
+        );
+    }
+    let unsure = |rate: Estimate| rate.low.is_none() && rate.high.is_none();
+    if is_decided(first) && !report.is_imported() && first.rate_rps.is_some_and(unsure) {
+        return format!(
+            "How much {} carries: inconclusive, too few valid trials",
+            who.to_lowercase()
+        );
+    }
     let within = match leading.rank {
         Rank::Only => String::new(),
         Rank::MissedFirst => format!(" within all goals; {} is missed first", first.goal),

@@ -7,7 +7,7 @@ use super::sample::{
 };
 use super::shown::{between, has, is_snapshot, shown, tally};
 use crate::Format;
-use plimsoll_model::{CapacityStatus, Doubt, Estimate, Workload};
+use plimsoll_model::{CapacityNote, CapacityStatus, Doubt, Estimate, Workload};
 
 /// The page with its percent signs as plain text.
 pub(crate) fn page<P: Experiment>(sample: &Sample<P>) -> String {
@@ -104,6 +104,14 @@ fn the_goal_that_is_broken_first_decides_what_is_carried() {
     assert!(headline(&sample).ends_with("within p99&lt;10ms"));
     sample.findings.capacity.truncate(1);
     assert!(headline(&sample).ends_with("inconclusive"));
+    sample.findings.capacity[0].status = CapacityStatus::Found;
+    assert!(headline(&sample).ends_with("inconclusive, too few valid trials"));
+    sample.findings.capacity[0].note = Some(CapacityNote::MissedAtLowest {
+        lowest_rps: 500.0,
+        missed: 6,
+        of: 6,
+    });
+    assert!(headline(&sample).ends_with("misses errors&lt;0.1% already at 500/s"));
     let mut doubted = sweep();
     doubted.findings.doubts = vec![Doubt::Trend { change_pct: 12.0 }];
     assert!(headline(&doubted).ends_with(", in doubt"));

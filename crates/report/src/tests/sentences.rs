@@ -135,7 +135,11 @@ fn tables(cases: &mut Cases) {
         ),
         (
             CapacityStatus::Undecided,
-            CapacityNote::MissedAtLowest { lowest_rps },
+            CapacityNote::MissedAtLowest {
+                lowest_rps,
+                missed: 6,
+                of: 6,
+            },
         ),
         (CapacityStatus::Undecided, CapacityNote::NoTrialCounts),
     ] {
@@ -319,6 +323,9 @@ fn changes_of_the_service(cases: &mut Cases) {
             rate_rps: 1500.0,
             bytes: 31.6,
             light_bytes: 51.0,
+        },
+        Doubt::UnlikeFirstAnswer {
+            bytes: [200.0, 100.4],
         },
         Doubt::CpuTimeVaries { by_pct: 3.4 },
         Doubt::RisesLate { goal },
