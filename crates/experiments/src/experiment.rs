@@ -5,8 +5,8 @@ use plimsoll_control::{ControlError, Gate, Journal, Journals};
 use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    CheckedPlan, Condition, CountedJob, Findings, Goal, ImplausiblePlan, Judgement, Phase, Plan,
-    Requirement, RunPlan, Trial, TrialSetting, human_minutes,
+    CheckedPlan, Condition, CountedJob, FigureName, Findings, Goal, ImplausiblePlan, Judgement,
+    NamedFigure, Phase, Plan, Requirement, RunPlan, Trial, TrialSetting, human_minutes,
 };
 use plimsoll_report::chart::LiveCharts;
 use plimsoll_report::{Document, Report};
@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::fmt;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// The machine of a run, and the means to change it.
@@ -26,6 +27,7 @@ pub struct Machine {
     journal: OnceLock<Journal>,
     opened: Box<dyn Fn(&Journal)>,
     is_stopped: Box<dyn Fn() -> bool>,
+    load_line: fn(&Path) -> Result<LoadLine, RunError>,
     /// This program as other processes.
     pub helpers: Helpers,
 }
@@ -58,6 +60,7 @@ impl Machine {
             journal: OnceLock::new(),
             opened: Box::new(opened),
             is_stopped: Box::new(|| false),
+            load_line: |_| Err(RunError::Usage("no records are read here".to_owned())),
             helpers,
         }
     }
@@ -69,6 +72,20 @@ impl Machine {
             is_stopped: Box::new(is_stopped),
             ..self
         }
+    }
+
+    /// With what reads the load line of a record, of any experiment that has one.
+    #[must_use]
+    pub fn with_records(self, load_line: fn(&Path) -> Result<LoadLine, RunError>) -> Machine {
+        Machine { load_line, ..self }
+    }
+
+    /// The load line of a record.
+    ///
+    /// # Errors
+    /// It cannot be read, or has none.
+    pub fn load_line(&self, record: &Path) -> Result<LoadLine, RunError> {
+        (self.load_line)(record)
     }
 
     /// For what waits before the first trial.
@@ -199,6 +216,8 @@ pub trait Experiment: Sized + 'static {
     type Args: clap::Args;
     /// Conditions that it answers, as examples; empty for none.
     const CONDITIONS: &'static str = "";
+    /// The names of its [`Experiment::figures`].
+    const FIGURES: &'static [FigureName] = &[];
 
     /// The plan.
     type Plan: Clone + Serialize + DeserializeOwned + JsonSchema;
@@ -310,14 +329,25 @@ pub trait Experiment: Sized + 'static {
         None
     }
 
+    /// Figures that conditions may be about.
+    fn figures(_findings: &Self::Findings) -> Vec<NamedFigure> {
+        Vec::new()
+    }
+
     /// What the trials say about a condition; `None` where the experiment does not answer it, which
     /// is so for any trials.
     fn judge(
-        _plan: &Self::Plan,
-        _trials: &[TrialOf<Self>],
-        _condition: Condition,
+        plan: &Self::Plan,
+        trials: &[TrialOf<Self>],
+        condition: &Condition,
     ) -> Option<Judgement> {
-        None
+        let Condition::Figure(limit) = condition else {
+            return None;
+        };
+        Self::FIGURES.contains(&limit.name).then(|| {
+            let found = Self::figures(&Self::findings(plan, trials));
+            plimsoll_study::judge::figures(&found, limit)
+        })
     }
 
     /// The data of charts that the findings lack: a pure function.

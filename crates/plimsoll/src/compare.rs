@@ -4,17 +4,20 @@ mod differences;
 mod names;
 
 use crate::failure::Failure;
-use crate::format::{CompareFormat, choose};
+use crate::format::{CompareFormat, Format, choose};
 use crate::load_record::LoadRecord;
 use crate::output::{Output, spare_sources};
 use crate::record_file;
 use crate::session::rendered;
+use crate::session::require::{self, NoWorseBy};
 use clap::Args;
 use names::Names;
 use plimsoll_experiments::args::value::share;
-use plimsoll_model::{Difference, Doubt, Goal, Share};
-use plimsoll_report::compare::{CompareReport, ComparedRun, Source};
+use plimsoll_model::{Comparison, Goal, Holds, Judgement, Share};
+use plimsoll_report::compare::{CompareReport, ComparedRun, Source, caution_sentence};
+use plimsoll_report::verdicts::Verdicts;
 use plimsoll_study::compare::{CompareError, Run, Side, compare, factors};
+use plimsoll_study::judge;
 use plimsoll_study::picture::picture;
 use std::path::{Path, PathBuf};
 
@@ -68,6 +71,10 @@ pub(crate) struct CompareArgs {
     #[arg(long = "goal", value_name = "GOAL")]
     goals: Vec<Goal>,
 
+    /// The comparison passes if no machine carries less than the first (with --against, than its runs), by more than this share: 'no worse' (5%) or 'no worse by 10%'. Exit status 0 if so, 3 if not, 4 if the figures allow both. Repeatable.
+    #[arg(long = "require", value_name = "CONDITION")]
+    require: Vec<NoWorseBy>,
+
     /// How to print the comparison (default: as the name after -o ends, else text).
     #[arg(long, value_name = "FORMAT")]
     format: Option<CompareFormat>,
@@ -107,7 +114,8 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
         return Err(mistake(CompareError::TooFew));
     }
     let file = args.output.as_deref();
-    let format = choose(args.format, file)?;
+    let format = Format::from(choose(args.format, file)?);
+    require::check_format(format, &args.require)?;
     let records = args.files.iter().chain(&args.against);
     let records: Vec<&Path> = records.map(PathBuf::as_path).collect();
     spare_sources(file, &records)?;
@@ -131,24 +139,78 @@ pub(crate) fn run(args: &CompareArgs, output: &Output) -> Result<(), Failure> {
         comparison: &comparison,
         sources: &sources,
     };
-    let drawn = (format == CompareFormat::Html).then(|| runs(&loaded, &sides));
-    let document = plimsoll_report::compare::document(&report, drawn.as_deref());
-    let written = rendered(&document, format.into(), output.look(file))?;
-    output.put(&written, file)
+    let verdicts = verdicts(&args.require, &comparison, &loaded);
+    let mut written = require::written(format, &verdicts);
+    if let Some(format) = format.of_findings() {
+        let drawn = (format == plimsoll_report::Format::Html).then(|| runs(&loaded, &sides));
+        let document = plimsoll_report::compare::document(&report, drawn.as_deref());
+        written += &rendered(&document, format, output.look(file))?;
+    }
+    output.put(&written, file)?;
+    require::conclude(&verdicts)
 }
 
-/// By what a record of the same load differs from another, and the doubts about both.
-pub(crate) fn of_two(first: &Path, other: &Path) -> Result<(Vec<Difference>, Vec<Doubt>), Failure> {
+fn verdicts(
+    required: &[NoWorseBy],
+    comparison: &Comparison,
+    loaded: &[Vec<LoadRecord>],
+) -> Verdicts {
+    let names: Vec<&str> = comparison
+        .machines
+        .iter()
+        .map(|m| m.name.as_str())
+        .collect();
+    let judged = |by: &NoWorseBy| (by.to_string(), no_worse(comparison, loaded, by.0));
+    Verdicts {
+        subject: format!("plimsoll compare of {}", names.join(", ")),
+        all: required.iter().map(judged).collect(),
+    }
+}
+
+/// Whether no machine carries less than the first by more than a share.
+fn no_worse(comparison: &Comparison, loaded: &[Vec<LoadRecord>], by: Share) -> Judgement {
+    let judged = judge::no_worse(&comparison.differences, by);
+    let unfinished = loaded.iter().flatten().find(|record| !record.is_complete);
+    if let Some(record) = unfinished {
+        let why = format!("the run in {} did not end", record.file.display());
+        return judge::doubted(judged, &why);
+    }
+    if let Some(caution) = comparison
+        .cautions
+        .iter()
+        .find(|caution| caution.unsettles())
+    {
+        return judge::doubted(judged, &caution_sentence(caution));
+    }
+    let runs: Vec<&LoadRecord> = loaded.iter().flatten().collect();
+    let lost = runs.split_first().and_then(|(first, others)| {
+        let mut each = others.iter();
+        each.find_map(|other| judge::lost(&first.findings, &other.findings, by))
+    });
+    match (judged.holds, lost) {
+        (Holds::Undecided, Some(lost)) => lost,
+        _ => judged,
+    }
+}
+
+/// Whether the capacity of a record is that of another, less a share. Goals, if any, replace theirs.
+pub(crate) fn of_two(
+    first: &Path,
+    other: &Path,
+    goals: &[Goal],
+    by: Share,
+) -> Result<Judgement, Failure> {
     let mut budget = record_file::memory_budget();
-    let mut open = |file: &Path| LoadRecord::open(file, &[], &mut budget);
+    let mut open = |file: &Path| LoadRecord::open(file, goals, &mut budget);
     let loaded = vec![vec![open(first)?], vec![open(other)?]];
     refuse_same_run(&loaded.iter().flatten().collect::<Vec<_>>())?;
     let names = names::of(&loaded);
     let sides = sides(&loaded, &names, &[None, None]);
-    let doubts = loaded.iter().flatten();
-    let doubts = doubts.flat_map(|record| record.findings.doubts.iter().copied());
-    let differences = compare(&sides, None).map_err(mistake)?.differences;
-    Ok((differences, doubts.collect()))
+    let mut comparison = compare(&sides, None).map_err(mistake)?;
+    comparison
+        .cautions
+        .extend(differences::cautions(&loaded, &names));
+    Ok(no_worse(&comparison, &loaded, by))
 }
 
 /// The records by machine; the others are compared with the first.

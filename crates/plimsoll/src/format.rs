@@ -16,6 +16,12 @@ pub(crate) enum Format {
     Csv,
     /// A page with charts that opens in any browser, without a network.
     Html,
+    /// Answers and tables for a pull request, as GitHub and GitLab render them.
+    Markdown,
+    /// What --require found, as JUnit's XML.
+    Junit,
+    /// What --require found, as annotations of GitHub Actions.
+    Github,
 }
 
 /// Formats of a comparison.
@@ -28,6 +34,25 @@ pub(crate) enum CompareFormat {
     Json,
     /// A page with charts that opens in any browser, without a network.
     Html,
+    /// Answers and tables for a pull request, as GitHub and GitLab render them.
+    Markdown,
+    /// What --require found, as JUnit's XML.
+    Junit,
+    /// What --require found, as annotations of GitHub Actions.
+    Github,
+}
+
+impl From<CompareFormat> for Format {
+    fn from(format: CompareFormat) -> Format {
+        match format {
+            CompareFormat::Text => Format::Text,
+            CompareFormat::Json => Format::Json,
+            CompareFormat::Html => Format::Html,
+            CompareFormat::Markdown => Format::Markdown,
+            CompareFormat::Junit => Format::Junit,
+            CompareFormat::Github => Format::Github,
+        }
+    }
 }
 
 /// Formats of a plan.
@@ -51,31 +76,45 @@ pub(crate) enum SelftestFormat {
     Json,
 }
 
-/// Maps a format of a command to the backend that renders it.
-macro_rules! rendered_as {
-    ($format:ident: $($variant:ident),+) => {
-        impl From<$format> for plimsoll_report::Format {
-            fn from(format: $format) -> plimsoll_report::Format {
-                match format {
-                    $($format::$variant => plimsoll_report::Format::$variant,)+
-                }
-            }
+impl From<SelftestFormat> for plimsoll_report::Format {
+    fn from(format: SelftestFormat) -> plimsoll_report::Format {
+        match format {
+            SelftestFormat::Text => plimsoll_report::Format::Text,
+            SelftestFormat::Json => plimsoll_report::Format::Json,
         }
-    };
+    }
 }
 
-rendered_as!(Format: Text, Json, Csv, Html);
-rendered_as!(CompareFormat: Text, Json, Html);
-rendered_as!(SelftestFormat: Text, Json);
+impl Format {
+    /// As it is typed.
+    pub(crate) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The form of the findings; `None` for those of the conditions alone.
+    pub(crate) fn of_findings(self) -> Option<plimsoll_report::Format> {
+        match self {
+            Format::Text => Some(plimsoll_report::Format::Text),
+            Format::Json => Some(plimsoll_report::Format::Json),
+            Format::Csv => Some(plimsoll_report::Format::Csv),
+            Format::Html => Some(plimsoll_report::Format::Html),
+            Format::Markdown => Some(plimsoll_report::Format::Markdown),
+            Format::Junit | Format::Github => None,
+        }
+    }
+}
 
 /// Extensions of output files and the names of their formats. Error messages list
 /// those of a command in this order.
-const EXTENSIONS: [(&str, &str); 7] = [
+const EXTENSIONS: [(&str, &str); 9] = [
     ("html", "html"),
     ("yaml", "hpa"),
     ("json", "json"),
     ("csv", "csv"),
     ("txt", "text"),
+    ("md", "markdown"),
+    ("xml", "junit"),
     ("htm", "html"),
     ("yml", "hpa"),
 ];
@@ -124,7 +163,7 @@ mod tests {
             let error = chosen(None, bad).unwrap_err();
             let sentence = error.sentence().unwrap();
             assert!(
-                sentence.contains(".html, .json, .csv, .txt, .htm"),
+                sentence.contains(".html, .json, .csv, .txt, .md, .xml, .htm"),
                 "{sentence}"
             );
         }

@@ -12,6 +12,7 @@ use plimsoll_experiments::sweep::Sweep;
 use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{Provenance, RunEnd};
 use plimsoll_record::{NewRun, Record};
+use plimsoll_report::verdicts::Verdicts;
 use std::path::{Path, PathBuf};
 
 const IMPORT_HELP: &str = "\
@@ -74,6 +75,12 @@ pub(crate) struct ImportArgs {
 const MOST_BYTES: u64 = 10_000_000;
 
 pub(crate) fn run(args: &ImportArgs, output: &Output) -> Result<(), Failure> {
+    if args.format.of_findings().is_none() {
+        return Err(Failure::Mistake(format!(
+            "--format {} has what --require found, which a table is not asked; import it, then use plimsoll report with --require",
+            args.format.name()
+        )));
+    }
     let shown = args.table.display();
     let mistake = |why: &dyn std::fmt::Display| Failure::Mistake(format!("{shown}: {why}"));
     let table =
@@ -98,7 +105,14 @@ fn keep<E: Experiment>(
     output: &Output,
 ) -> Result<(), Failure> {
     let record = write::<E>(&args.output, plan, trials, provenance, output)?;
-    show::<E>(&record, args.format.into(), !args.no_html, output).map(drop)
+    show::<E>(
+        &record,
+        &Verdicts::default(),
+        args.format,
+        !args.no_html,
+        output,
+    )
+    .map(drop)
 }
 
 fn about(args: &ImportArgs) -> About {

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::registry;
 use plimsoll_experiments::LoadLine;
-use plimsoll_model::{Findings, Goal, Plan, Provenance, Trial, Workload};
+use plimsoll_model::{Findings, Goal, Plan, Provenance, RunEnd, Trial, Workload};
 use plimsoll_record::{MemoryBudget, Record};
 use plimsoll_report::compare::Source;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct LoadRecord {
     pub(crate) file: PathBuf,
     pub(crate) created_unix_ms: u64,
+    /// Whether all trials of its plan were made.
+    pub(crate) is_complete: bool,
     pub(crate) plan: Plan,
     pub(crate) provenance: Provenance,
     pub(crate) trials: Vec<Trial>,
@@ -40,6 +42,7 @@ impl LoadRecord {
         Ok(LoadRecord {
             file: file.to_owned(),
             created_unix_ms: record.created_unix_ms(),
+            is_complete: record.end() == Some(&RunEnd::Complete),
             provenance: record.provenance().clone(),
             findings,
             plan,

@@ -6,18 +6,20 @@ mod tests;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::session;
-use crate::session::require::{Required, Verdict};
+use crate::session::require::Required;
 use crate::session::{Conclusion, FrameArgs, run};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use plimsoll_experiments::{Experiment, HelpPage, LoadLine};
 use plimsoll_model::Goal;
 use plimsoll_record::Record;
 use plimsoll_report::chart::PlotFile;
+use plimsoll_report::verdicts::Verdicts;
 use plimsoll_report::{Format, Look};
 
 /// The experiments in the order of the help.
 pub(crate) const EXPERIMENTS: &[Entry] = &plimsoll_experiments::each_experiment!(entry);
 
+type Judge = fn(&Record, &[Goal], &[Required]) -> Result<Verdicts, Failure>;
 type Report = fn(&Record, &[Goal], Format, Look, &Output) -> Result<String, Failure>;
 
 /// An experiment without its types.
@@ -31,8 +33,8 @@ pub(crate) struct Entry {
     pub(crate) run: fn(&ArgMatches, &Output) -> Result<(), Failure>,
     /// What a record of it says, in a format. Goals replace those of the run.
     pub(crate) report: Report,
-    /// What a record of it says about what is required.
-    pub(crate) judge: fn(&Record, &[Required]) -> Result<Vec<Verdict>, Failure>,
+    /// What a record of it says about what is required. Goals replace those of the run.
+    pub(crate) judge: Judge,
     /// The charts of a record of it for gnuplot, with their data.
     pub(crate) plots: fn(&Record, &Output) -> Result<Vec<PlotFile>, Failure>,
     /// The load line of a record of it; `None` if it has none.

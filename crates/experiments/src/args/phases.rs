@@ -44,6 +44,7 @@ pub(crate) fn phases(text: &str) -> Result<Phases, String> {
     let read = File::open(file).and_then(|open| open.take(LARGEST).read_to_string(&mut lines));
     read.map_err(|error| format!("{file} cannot be read: {error}; give a file of phases"))?;
     let is_phase = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
+    let lines = lines.trim_start_matches('\u{feff}');
     let lines = lines.lines().map(str::trim).enumerate().filter(is_phase);
     let read = lines.map(|(at, line)| {
         let line = line.trim_end_matches(',');
@@ -57,7 +58,8 @@ pub(crate) fn ramp(text: &str) -> Result<(Rate, Rate), String> {
     let read = || {
         let (from, to) = text.split_once("..")?;
         let rate = |text: &str| Rate::per_second(text.parse().ok()?);
-        let (from, to) = (rate(from)?, rate(to)?);
+        // "1...5" is no ramp to a half.
+        let (from, to) = (rate(from)?, rate(to).filter(|_| !to.starts_with('.'))?);
         let most = f64::max(from.get(), to.get());
         (from != to && (0.01..=1e6).contains(&most)).then_some((from, to))
     };
@@ -80,7 +82,7 @@ mod tests {
     fn phases_are_read_from_a_list_or_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("day");
-        std::fs::write(&file, "# morning\n10s@100\n\n 20s@0,\n").unwrap();
+        std::fs::write(&file, "\u{feff}# morning\n10s@100\n\n 20s@0,\n").unwrap();
         let at = format!("@{}", file.display());
         assert_eq!(phases(&at), phases("10s@100,20s@0"));
         std::fs::write(&file, "10s@100\nmuch\n").unwrap();
@@ -97,7 +99,7 @@ mod tests {
     fn a_ramp_has_two_rates() {
         assert!(ramp("0..50").is_ok() && ramp("5000..100").is_ok());
         for bad in [
-            "", "5", "..", "5..5", "0..0", "-1..5", "1..NaN", "1..2..3", "0..1e9",
+            "", "5", "..", "5..5", "1...5", "0..0", "-1..5", "1..NaN", "1..2..3", "0..1e9",
         ] {
             assert!(ramp(bad).is_err(), "{bad}");
         }

@@ -1,5 +1,6 @@
 //! The flags of `plimsoll run`.
 
+use super::share::{OfferedRate, offered_rate};
 use crate::args::phases::{Phases, phases, ramp};
 use crate::args::value::{rate, window};
 use crate::args::{FIXED_OF_SERVER, LoadArgs, url_or_record};
@@ -23,6 +24,8 @@ Examples:
         three rates, 10 s each
   plimsoll run http://localhost:8080/ --pattern 60s@500,10s@5000,60s@500
         a peak; --pattern @FILE reads a line for each phase
+  plimsoll run http://localhost:8080/ --rate '0.8x today.plimsoll'
+        0.8 times the capacity that a sweep has found
   plimsoll run --rate 500
         the hash service in this process
 
@@ -63,9 +66,9 @@ pub struct FixedArgs {
     #[arg(conflicts_with_all = ["memory", "files"])]
     pub(super) url: Option<String>,
 
-    /// Requests per second (default: 1000).
-    #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
-    pub(super) rate: Option<Rate>,
+    /// Requests per second (default: 1000), or as one word a multiple of the capacity in a record of `plimsoll sweep`, such as '0.8x FILE'.
+    #[arg(long, value_name = "RATE", value_parser = offered_rate, allow_hyphen_values = true)]
+    pub(super) rate: Option<OfferedRate>,
 
     /// From one rate to another over --duration, such as 100..5000, in up to 100 steps.
     #[arg(long, value_name = "FROM..TO", value_parser = ramp, conflicts_with_all = ["rate", "requests"], allow_hyphen_values = true)]

@@ -6,7 +6,7 @@ use super::phases::FixedOutcome;
 use super::plan::{AtRate, FixedPlan};
 use super::runner::FixedRunner;
 use super::study::FixedFindings;
-use super::{document, judge, plan, shape, study};
+use super::{document, judge, plan, shape, share, study};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use crate::given_again::{self, GivenAgain};
 use plimsoll_engine::visits::VisitPlanner;
@@ -40,12 +40,14 @@ impl Experiment for FixedRate {
     fn prepare(args: &FixedArgs, machine: &Machine) -> Result<Prepared<FixedPlan, Site>, RunError> {
         let root = &machine.root;
         // Before a server that does not answer is waited for.
-        plan::asked(args.rate, args.duration, args.requests)?;
-        shape::phases(args)?;
+        let (rate, note) = share::resolved(args.rate.as_ref(), machine)?;
+        let asked = plan::asked(rate, args.duration, args.requests)?;
+        let phases = shape::phases(args)?;
         let workload = args.load.workload(args.url.as_deref(), root)?;
         let site = Site::of(&workload, root)?;
-        let plan = plan::plan(args, workload, &site, root)?;
-        Ok(Prepared::new(plan, site))
+        let plan = plan::plan(&args.load, (asked, phases), workload, &site, root);
+        let notes = note.into_iter().collect();
+        Ok(Prepared { plan, site, notes })
     }
 
     fn reopen(
@@ -128,7 +130,7 @@ impl Experiment for FixedRate {
         }
     }
 
-    fn judge(_: &FixedPlan, trials: &[FixedTrial], condition: Condition) -> Option<Judgement> {
+    fn judge(_: &FixedPlan, trials: &[FixedTrial], condition: &Condition) -> Option<Judgement> {
         judge::judge(trials, condition)
     }
 

@@ -1,32 +1,74 @@
 //! Whether a condition holds for the requests of the trial.
 
 use super::experiment::FixedTrial;
-use plimsoll_model::{Condition, Holds, Judgement};
-use plimsoll_study::judge::{Counted, trial};
+use plimsoll_model::{Condition, Goal, Holds, Judgement, LatencyLimit, Share};
+use plimsoll_study::judge::{Missed, trial};
 
-pub(super) fn judge(trials: &[FixedTrial], condition: Condition) -> Option<Judgement> {
-    let Condition::Kept { goal, at: None } = condition else {
+pub(super) fn judge(trials: &[FixedTrial], condition: &Condition) -> Option<Judgement> {
+    let Condition::Kept { goal, at: None } = *condition else {
         return None;
     };
     let last = trials.last();
-    let work = last.map(|last| &last.work);
-    let counted = Counted {
-        of: work.map_or(0, |work| work.intended),
-        failed: work.map_or(0, |work| work.errors.total() + work.unfinished),
-        without_latency: work.map_or(0, |work| work.errors.total() - work.errors.timeout),
-        cpu_pct: last.map_or(Some(0.0), |last| {
-            let share = last.machine.service_share(last.service.as_ref())?;
-            Some(100.0 * share.get())
-        }),
+    let found = match goal {
+        Goal::Latency {
+            limit: LatencyLimit::TimesLight(_),
+            ..
+        } => return None,
+        Goal::Cpu { limit } => cpu(last, limit),
+        Goal::Latency { quantile, .. } => share(last, goal, 1.0 - quantile.fraction()),
+        Goal::Errors { limit } => share(last, goal, limit.get()),
     };
-    let found = trial(goal, counted, |limit| {
-        work.map_or(0, |work| work.latency.above(limit))
-    });
-    match last {
-        Some(last) if !last.verdict.is_valid() => found.map(|_| Judgement {
+    Some(match last {
+        Some(last) if !last.verdict.is_valid() => Judgement {
             holds: Holds::Undecided,
             why: "the trial is invalid".to_owned(),
-        }),
+        },
         _ => found,
+    })
+}
+
+/// Of one trial: there is no interval.
+fn cpu(last: Option<&FixedTrial>, limit: Share) -> Judgement {
+    let used = last.and_then(|last| last.machine.service_share(last.service.as_ref()));
+    let Some(used) = used else {
+        return Judgement {
+            holds: Holds::Undecided,
+            why: "its CPU use is unknown".to_owned(),
+        };
+    };
+    Judgement {
+        holds: match used < limit {
+            true => Holds::Yes,
+            false => Holds::No,
+        },
+        why: format!("{:.1} %, of one trial", 100.0 * used.get()),
     }
+}
+
+/// Of a request without an answer, the time that it had waited is its latency; one that failed at once
+/// misses any limit.
+fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
+    let none = Missed { of: 0, missed: 0 };
+    let Some(last) = last else {
+        return trial(none, &[], allowed);
+    };
+    let work = &last.work;
+    let limit = match goal {
+        Goal::Latency {
+            limit: LatencyLimit::Absolute(limit),
+            ..
+        } => Some(limit),
+        _ => None,
+    };
+    let failed = work.errors.total();
+    let whole = Missed {
+        of: work.intended,
+        missed: match limit {
+            Some(limit) => failed - work.errors.timeout + work.latency.above(limit),
+            None => failed + work.unfinished,
+        },
+    };
+    let parts = last.outcome.phases.iter();
+    let parts: Vec<Missed> = parts.map(|part| part.missed(limit)).collect();
+    trial(whole, &parts, allowed)
 }

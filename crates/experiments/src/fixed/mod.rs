@@ -9,6 +9,7 @@ mod phases;
 mod plan;
 mod runner;
 mod shape;
+mod share;
 mod study;
 #[cfg(test)]
 mod tests;

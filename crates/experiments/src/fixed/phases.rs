@@ -3,6 +3,7 @@
 use super::plan::FixedPlan;
 use plimsoll_model::{PhaseWork, PhasedRate, RatePhase, Slot};
 use plimsoll_study::bootstrap::shows_quantile;
+use plimsoll_study::judge::Missed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -11,7 +12,8 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FixedOutcome {
-    /// Empty for one rate.
+    /// Of one rate, those of equal parts of the time, in which requests are slow together; empty for
+    /// less than two seconds.
     pub(super) phases: Vec<PhaseAnswers>,
 }
 
@@ -32,6 +34,18 @@ impl PhaseAnswers {
     fn answered(&self) -> u64 {
         let without = self.timed_out.saturating_add(self.unfinished);
         self.latency.requests().saturating_sub(without)
+    }
+
+    /// Those that miss a limit of latency, or without one those that have no good answer.
+    pub(super) fn missed(&self, limit: Option<Duration>) -> Missed {
+        let without = self.all_failed().saturating_add(self.unfinished);
+        Missed {
+            of: self.latency.requests().saturating_add(self.failed),
+            missed: match limit {
+                Some(limit) => self.latency.above(limit).saturating_add(self.failed),
+                None => without,
+            },
+        }
     }
 
     fn all_failed(&self) -> u64 {

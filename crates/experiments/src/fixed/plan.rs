@@ -1,7 +1,6 @@
 //! The plan of a run: one trial at one rate.
 
-use super::args::FixedArgs;
-use super::shape;
+use crate::args::LoadArgs;
 use crate::defaults::ms;
 use plimsoll_engine::{RunError, Site};
 use plimsoll_host::Root;
@@ -21,6 +20,9 @@ pub(super) const USUAL_WINDOW: Duration = ms(10_000);
 const WARM_UP: Duration = ms(1000);
 /// The window opens shortly after the warm-up, and the first phase is not to begin before.
 const LEAD: Duration = ms(100);
+/// Of a window at one rate.
+const PARTS: u32 = 20;
+const SHORTEST_IN_PARTS: Duration = ms(2000);
 /// That of `--duration`.
 pub(super) const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
@@ -38,15 +40,50 @@ pub struct FixedPlan {
 }
 
 impl FixedPlan {
-    /// The phases of the load, of which the first is the warm-up; `None` for one rate.
-    pub(super) fn offered(&self) -> Option<PhasedRate> {
-        let first = self.phases.first()?;
-        let warm_up = RatePhase {
-            length: WARM_UP + LEAD,
-            rate: first.rate,
+    /// The load, of which [`FixedPlan::before`] is a warm-up. One rate goes on after its parts, for
+    /// requests that are waited for. Phases begin after a break in which the window opens: so no other
+    /// request lies in it.
+    pub(super) fn offered(&self) -> PhasedRate {
+        let parts = self.parts();
+        let rate = parts.first().map_or(self.rate, |first| first.rate);
+        let at = |length| RatePhase { length, rate };
+        let mut all = match self.phases.is_empty() {
+            true => vec![at(WARM_UP + LEAD)],
+            false => vec![
+                at(WARM_UP),
+                RatePhase {
+                    length: LEAD,
+                    rate: Rate::ZERO,
+                },
+            ],
         };
-        let all = std::iter::once(&warm_up).chain(&self.phases);
-        Some(PhasedRate(all.copied().collect()))
+        all.extend(parts);
+        if self.phases.is_empty() {
+            all.push(at(LONGEST));
+        }
+        PhasedRate(all)
+    }
+
+    /// Phases of the load before its parts.
+    pub(super) fn before(&self) -> usize {
+        match self.phases.is_empty() {
+            true => 1,
+            false => 2,
+        }
+    }
+
+    /// The phases, or equal parts of the window at one rate: how much they differ shows whether requests
+    /// are slow together. None of a short window. They end before the window does.
+    pub(super) fn parts(&self) -> Vec<RatePhase> {
+        let window = self.load.run.window;
+        if !self.phases.is_empty() || window < SHORTEST_IN_PARTS {
+            return self.phases.clone();
+        }
+        let part = RatePhase {
+            length: (window - LEAD) / PARTS,
+            rate: self.rate,
+        };
+        vec![part; PARTS as usize]
     }
 }
 
@@ -126,29 +163,27 @@ pub(super) fn asked(
     }
 }
 
+/// The plan of a rate and a window, or of phases in place of them.
 pub(super) fn plan(
-    args: &FixedArgs,
+    args: &LoadArgs,
+    ((mut rate, mut window), phases): ((Rate, Duration), Vec<RatePhase>),
     workload: Workload,
     site: &Site,
     root: &Root,
-) -> Result<FixedPlan, RunError> {
-    let (mut rate, mut window) = asked(args.rate, args.duration, args.requests)?;
-    let phases = shape::phases(args)?;
+) -> FixedPlan {
     if !phases.is_empty() {
         let offered = PhasedRate(phases.clone());
         rate = offered.mean();
         window = offered.length() + LEAD;
     }
     let mut load = Plan::blank(workload);
-    load.arrivals = args.load.arrivals.into();
+    load.arrivals = args.arrivals.into();
     load.calibration.rated = Some(rate);
-    load.run = args
-        .load
-        .blank_run(args.load.cpus(site, root), site.interrupts(root));
+    load.run = args.blank_run(args.cpus(site, root), site.interrupts(root));
     load.run.passes = 1;
     load.run.window = window;
     load.run.warm_up = WarmUp::fixed(WARM_UP);
     // What was asked is measured once, whatever else runs here.
     load.run.bounds.retries = 0;
-    Ok(FixedPlan { rate, phases, load })
+    FixedPlan { rate, phases, load }
 }

@@ -9,15 +9,19 @@ use plimsoll_model::TrialSpec;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-pub(super) struct FixedRunner<'a>(OfferedLoad<'a, AtRate, FixedOutcome>);
+pub(super) struct FixedRunner<'a> {
+    load: OfferedLoad<'a, AtRate, FixedOutcome>,
+    /// Phases before the parts, and the number of these.
+    parts: (usize, usize),
+}
 
 impl<'a> FixedRunner<'a> {
     pub(super) fn new(plan: &FixedPlan, site: &Site, root: &Root) -> Result<Self, RunError> {
         let load = site.runner(&plan.load, root)?;
-        Ok(FixedRunner(match plan.offered() {
-            Some(phases) => load.with_phases(Arc::new(phases)),
-            None => load,
-        }))
+        Ok(FixedRunner {
+            load: load.with_phases(Arc::new(plan.offered())),
+            parts: (plan.before(), plan.parts().len()),
+        })
     }
 }
 
@@ -28,11 +32,13 @@ impl Runner<AtRate, FixedOutcome> for FixedRunner<'_> {
         observer: &mut dyn Observer,
         stop: &AtomicBool,
     ) -> Result<Option<FixedTrial>, RunError> {
-        let Some(mut trial) = self.0.run(spec, observer, stop)? else {
+        let Some(mut trial) = self.load.run(spec, observer, stop)? else {
             return Ok(None);
         };
-        // Without that of the warm-up.
-        let phases = std::mem::take(&mut trial.work.phases).into_iter().skip(1);
+        // Without that of the warm-up, and what comes after them.
+        let phases = std::mem::take(&mut trial.work.phases).into_iter();
+        let (before, parts) = self.parts;
+        let phases = phases.skip(before).take(parts);
         trial.outcome.phases = phases.map(PhaseAnswers::from).collect();
         Ok(Some(trial))
     }

@@ -117,10 +117,8 @@ const DEVIATIONS: f64 = 5.0;
 
 /// The requests that are due in a second of a trial, on average.
 pub(super) fn due(plan: &FixedPlan, second: &Second) -> f64 {
-    let until = |at: Duration| match plan.offered() {
-        Some(phases) => phases.expected_until(at),
-        None => plan.rate.get() * at.as_secs_f64(),
-    };
+    let offered = plan.offered();
+    let until = |at: Duration| offered.expected_until(at);
     until(second.at) - until(second.at.saturating_sub(second.length))
 }
 

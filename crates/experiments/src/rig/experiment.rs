@@ -12,7 +12,10 @@ use super::runs::Series;
 use super::study;
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use plimsoll_engine::{Planner, RunError, Runner};
-use plimsoll_model::{CheckedPlan, ImplausiblePlan, Phase, RunPlan, counted, distinct, few_passes};
+use plimsoll_model::{
+    CheckedPlan, FigureName, ImplausiblePlan, NamedFigure, Phase, RunPlan, counted, distinct,
+    few_passes,
+};
 use plimsoll_record::check_input;
 use plimsoll_report::Document;
 use std::path::{Path, PathBuf};
@@ -29,6 +32,9 @@ impl Experiment for Rig {
     const NAME: &'static str = "rig";
     const ABOUT: &'static str = "Stress task schedulers: where do they break?";
     const HELP: HelpPage = HELP;
+    const CONDITIONS: &'static str =
+        "'metg50 of ours<1us', 'efficiency>97%', 'concurrency>1.9', 'break>90%' or 'idle<0.1%'";
+    const FIGURES: &'static [FigureName] = super::figures::FIGURES;
 
     type Args = RigArgs;
     type Plan = RigPlan;
@@ -121,6 +127,10 @@ impl Experiment for Rig {
 
     fn findings(plan: &RigPlan, trials: &[RigTrial]) -> RigFindings {
         study::findings(plan, trials)
+    }
+
+    fn figures(findings: &RigFindings) -> Vec<NamedFigure> {
+        findings.figures()
     }
 
     fn unanswered(findings: &RigFindings) -> Option<String> {

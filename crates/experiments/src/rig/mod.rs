@@ -8,6 +8,7 @@ mod args;
 mod charts;
 mod document;
 mod experiment;
+mod figures;
 mod files;
 mod findings;
 mod graphs;

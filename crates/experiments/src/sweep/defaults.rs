@@ -115,6 +115,7 @@ pub fn plan(
         arrivals: args.load.arrivals.into(),
         levels,
         pace: None,
+        first_answer_bytes: None,
         run: RunPlan {
             passes: args.trials.unwrap_or(default_trials),
             window: args.duration.unwrap_or(times.window),

@@ -45,6 +45,7 @@ impl Experiment for Sweep {
         let cpus = args.load.cpus(&site, root);
         let threads = cpus.generator.len();
         let mut plan = super::plan(args, workload, cpus, site.interrupts(root));
+        plan.first_answer_bytes = site.first_answer_bytes();
         if let Some(first_answer) = site.first_answer() {
             adapt(&mut plan, args, first_answer, possible_connections(threads));
         }
@@ -138,10 +139,11 @@ impl Experiment for Sweep {
         plimsoll_study::findings(plan, trials)
     }
 
-    fn judge(plan: &Plan, trials: &[Trial], condition: Condition) -> Option<Judgement> {
-        let (plan, above) = match condition {
+    fn judge(plan: &Plan, trials: &[Trial], condition: &Condition) -> Option<Judgement> {
+        let (plan, above) = match *condition {
             Condition::Capacity { above } => (plan.clone(), above),
             Condition::Kept { goal, at } => (Self::with_goals(plan, &[goal])?, at?),
+            Condition::Figure(_) => return None,
         };
         let findings = plimsoll_study::findings(&plan, trials);
         Some(plimsoll_study::judge::capacity(&findings, above))

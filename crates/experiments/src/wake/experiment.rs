@@ -9,7 +9,10 @@ use super::runner::WakeRunner;
 use super::{prepare, study};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf};
 use plimsoll_engine::{Planner, RunError, Runner};
-use plimsoll_model::{CheckedPlan, ImplausiblePlan, RunPlan, distinct, few_passes, human_duration};
+use plimsoll_model::{
+    CheckedPlan, FigureName, ImplausiblePlan, NamedFigure, RunPlan, distinct, few_passes,
+    human_duration,
+};
 use plimsoll_report::Document;
 use plimsoll_report::chart::LiveCharts;
 
@@ -21,6 +24,8 @@ impl Experiment for Wake {
     const NAME: &'static str = "wake";
     const ABOUT: &'static str = "Wake threads: what do sleeping CPUs cost, and awake ones?";
     const HELP: HelpPage = HELP;
+    const CONDITIONS: &'static str = "'p99 of gate<20us' or 'burn of gate<20%'";
+    const FIGURES: &'static [FigureName] = &[FigureName::P99, FigureName::Burn];
     const LIVE: LiveCharts = LiveCharts {
         times_title: "Wake-up latency (log scale) by gap, us",
         cpu_title: "CPU use (%) by gap, us",
@@ -111,6 +116,21 @@ impl Experiment for Wake {
 
     fn findings(plan: &WakePlan, trials: &[WakeTrial]) -> WakeFindings {
         study::findings(plan, trials)
+    }
+
+    fn figures(findings: &WakeFindings) -> Vec<NamedFigure> {
+        let each = findings.policies.iter().flat_map(|found| {
+            [
+                (FigureName::P99, found.p99_us),
+                (FigureName::Burn, found.burn_pct),
+            ]
+            .map(|(name, value)| NamedFigure {
+                name,
+                of: found.policy.to_string(),
+                value,
+            })
+        });
+        each.collect()
     }
 
     fn picture(_: &WakePlan, _: &[WakeTrial]) {}

@@ -10,9 +10,9 @@ use crate::given_again::{self, GivenAgain};
 use plimsoll_control::CgroupLayout;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    BesideRate, CheckedPlan, CountedJob, CpuPlan, CpuSet, ImplausiblePlan, Job, LoadLevel,
-    MissingArm, Phase, Requirement, RunPlan, SideloadPlan, Workload, YieldFindings, YieldOutcome,
-    YieldPlan, YieldSetting, YieldTrial, counted,
+    BesideRate, CheckedPlan, CountedJob, CpuPlan, CpuSet, Estimate, FigureName, ImplausiblePlan,
+    Job, LoadLevel, MissingArm, NamedFigure, Phase, Requirement, RunPlan, SideloadPlan, Workload,
+    YieldFindings, YieldOutcome, YieldPlan, YieldSetting, YieldTrial, counted,
 };
 use plimsoll_report::Document;
 use plimsoll_report::yields::YieldPicture;
@@ -29,6 +29,8 @@ impl Experiment for Yield {
     const ABOUT: &'static str =
         "Run batch work next to a service: what does it gain, what does the service pay?";
     const HELP: HelpPage = super::args::HELP;
+    const CONDITIONS: &'static str = "'gain of plimsoll>30%' or 'cost of plimsoll<5%'";
+    const FIGURES: &'static [FigureName] = &[FigureName::Gain, FigureName::Cost];
 
     type Args = YieldArgs;
     type Plan = YieldPlan;
@@ -144,6 +146,27 @@ impl Experiment for Yield {
 
     fn findings(plan: &YieldPlan, trials: &[YieldTrial]) -> YieldFindings {
         plimsoll_study::yields::findings(plan, trials)
+    }
+
+    fn figures(findings: &YieldFindings) -> Vec<NamedFigure> {
+        let arms = findings.arms.iter().filter(|found| found.arm.is_beside());
+        let each = arms.flat_map(|found| {
+            let change = found.latency_change_pct.as_ref();
+            let gain = |share: Estimate| share.map_rising(|share| share * 100.0);
+            [
+                (FigureName::Gain, found.work_gained_share.map(gain)),
+                (
+                    FigureName::Cost,
+                    change.and_then(|c| c.under(&findings.budget)),
+                ),
+            ]
+            .map(|(name, value)| NamedFigure {
+                name,
+                of: found.arm.to_string(),
+                value,
+            })
+        });
+        each.collect()
     }
 
     fn picture(plan: &YieldPlan, trials: &[YieldTrial]) -> YieldPicture {

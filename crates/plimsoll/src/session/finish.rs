@@ -6,6 +6,7 @@ use super::begin::Begun;
 use super::conclusion::{Conclusion, recorded};
 use super::require;
 use crate::failure::Failure;
+use crate::format::Format;
 use crate::note::note;
 use crate::output::Output;
 use crate::page_file;
@@ -14,7 +15,8 @@ use plimsoll_engine::Outcome;
 use plimsoll_experiments::{Experiment, TrialOf};
 use plimsoll_model::{Phase, RunEnd, Trial, counted, shell_word};
 use plimsoll_record::Record;
-use plimsoll_report::{Format, reason, retry_when};
+use plimsoll_report::verdicts::Verdicts;
+use plimsoll_report::{reason, retry_when};
 use std::io::IsTerminal;
 
 pub(super) fn finish<E: Experiment>(
@@ -41,7 +43,10 @@ pub(super) fn finish<E: Experiment>(
     let path = record.path().display().to_string();
     let Some(failure) = failure else {
         marked?;
-        let conclusion = show::<E>(record, frame.format.into(), !frame.no_html, output)?;
+        let verdicts = require::of_record::<E>(record, &[], &frame.require);
+        let none = Verdicts::default();
+        let known = verdicts.as_ref().unwrap_or(&none);
+        let conclusion = show::<E>(record, known, frame.format, !frame.no_html, output)?;
         conclusion.conclude().iter().for_each(|text| note(text));
         let invalid = no_valid_trial(trials, &path);
         if !frame.require.is_empty() {
@@ -49,7 +54,7 @@ pub(super) fn finish<E: Experiment>(
             invalid
                 .iter()
                 .for_each(|why| note(&format!("plimsoll: {why}")));
-            return require::conclude(&require::of_record::<E>(record, &frame.require)?);
+            return require::conclude(&verdicts?);
         }
         let why = invalid.or_else(|| conclusion.unanswered());
         return why.map_or(Ok(()), |why| Err(Failure::Run(why)));
@@ -62,8 +67,8 @@ pub(super) fn finish<E: Experiment>(
         shell_word(&path)
     ));
     if was_stopped && !trials.is_empty() {
-        let format = frame.format.into();
-        show::<E>(record, format, !frame.no_html, output)?;
+        let format = frame.format;
+        show::<E>(record, &Verdicts::default(), format, !frame.no_html, output)?;
         // On a terminal the text above has this command, except for the flags.
         let is_read = format == Format::Text && std::io::stdout().is_terminal();
         command = command.filter(|_| !is_read || !flags.is_empty());
@@ -72,18 +77,24 @@ pub(super) fn finish<E: Experiment>(
     Err(failure.with(next))
 }
 
-/// Prints the findings of a record, and writes the page with charts next to it:
+/// Prints the findings of a record, or what is required of them, and writes the page with charts next to it:
 /// first, so that closing the output does not lose it.
 pub(crate) fn show<'a, E: Experiment>(
     record: &'a Record,
+    verdicts: &Verdicts,
     format: Format,
     with_page: bool,
     output: &Output,
 ) -> Result<Conclusion<'a, E>, Failure> {
     let conclusion = Conclusion::<E>::of(record, &[], output)?;
-    let html = || conclusion.written(Format::Html, output.look(None));
+    let look = output.look(None);
+    let html = || conclusion.written(plimsoll_report::Format::Html, look);
     let page = with_page.then(|| page_file::beside(record.path(), html));
-    output.print(&conclusion.written(format, output.look(None))?)?;
+    let mut text = require::written(format, verdicts);
+    if let Some(format) = format.of_findings() {
+        text += &conclusion.written(format, look)?;
+    }
+    output.print(&text)?;
     if format != Format::Text {
         note(&format!("Record: {}", record.path().display()));
     }

@@ -11,15 +11,18 @@ pub(crate) use args::FrameArgs;
 pub(crate) use conclusion::{Conclusion, plan, rendered, trials};
 pub(crate) use finish::show;
 
+use crate::disturbed::{self, NothingCounts};
 use crate::failure::Failure;
+use crate::load_record::LoadRecord;
 use crate::output::Output;
 use crate::stop::Stop;
-use crate::{helper, leftovers, live, progress};
+use crate::{helper, leftovers, live, progress, record_file};
 use begin::Begun;
 use plimsoll_control::{Journal, Journals};
-use plimsoll_engine::{Observer, Outcome, conduct};
-use plimsoll_experiments::{Experiment, Machine, TrialOf};
+use plimsoll_engine::{Observer, Outcome, RunError, conduct};
+use plimsoll_experiments::{Experiment, LoadLine, Machine, TrialOf};
 use plimsoll_host::Root;
+use std::path::Path;
 
 /// Runs an experiment as it was asked for.
 pub(crate) fn run<E: Experiment>(
@@ -27,6 +30,7 @@ pub(crate) fn run<E: Experiment>(
     args: &E::Args,
     output: &Output,
 ) -> Result<(), Failure> {
+    require::check_format(frame.format, &frame.require)?;
     let stop = Stop::on_signals()?;
     let machine = machine(&stop);
     leftovers::restore_if_possible(&machine.journals, &machine.root);
@@ -54,12 +58,22 @@ fn measure<E: Experiment>(
 ) -> Result<Outcome, Failure> {
     let Begun { record, plan, site } = begun;
     let mut runner = E::runner(plan, site, machine)?;
+    let mut nothing_counts = NothingCounts::default();
+    for trial in trials.iter() {
+        nothing_counts.add(trial, || None);
+    }
     conduct(
         &E::planner(plan),
         trials,
         runner.as_mut(),
         // No other file can be asked for while a run goes on: no usage error.
-        |trial| (record.append(trial)).map_err(|error| Failure::Run(error.to_string())),
+        |trial| {
+            (record.append(trial)).map_err(|error| Failure::Run(error.to_string()))?;
+            match nothing_counts.add(trial, disturbed::culprits) {
+                Some(why) => Err(Failure::Run(why)),
+                None => Ok(()),
+            }
+        },
         observer,
         stop.flag(),
     )
@@ -71,4 +85,23 @@ fn machine(stop: &Stop) -> Machine {
     let opened = move |journal: &Journal| exit.before_exit(journal.at_once());
     Machine::new(Root::machine(), Journals::usual(), helper::all(), opened)
         .stopped_by(move || flag.is_raised())
+        .with_records(load_line)
+}
+
+fn load_line(record: &Path) -> Result<LoadLine, RunError> {
+    let read = LoadRecord::open(record, &[], &mut record_file::memory_budget());
+    let LoadRecord {
+        plan,
+        trials,
+        findings,
+        ..
+    } = read.map_err(|why| {
+        let words = why.sentence().unwrap_or_default().to_owned();
+        RunError::Usage(words)
+    })?;
+    Ok(LoadLine {
+        plan,
+        trials,
+        findings,
+    })
 }
