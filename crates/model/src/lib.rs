@@ -129,7 +129,8 @@ pub use units::{
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use wake::{CpuEvent, CpuEventKind, IdlePolicy, Placement, Wait, WakeParts};
 pub use workload::{
-    Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, Workload,
+    Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, TlsFiles,
+    Workload,
 };
 pub use yields::{
     ArmFinding, BudgetVerdict, Cause, KeptUp, LatencyChange, LatencyUs, Recommended, ShortTrials,

@@ -4,6 +4,7 @@ use crate::{Bytes, CpuTime, FileUse, MemoryUse, Rate, shown_url};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// What a sweep drives.
@@ -82,8 +83,32 @@ pub struct HttpService {
     pub expected_status: Option<u16>,
     /// Whether to take any certificate.
     pub insecure: bool,
+    /// Requests after which a connection is closed; left out for as many as the server takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_connection: Option<NonZeroU32>,
+    /// Certificates and a key, by the names of their files; left out where none is given.
+    #[serde(default, skip_serializing_if = "TlsFiles::are_none")]
+    pub tls: TlsFiles,
     /// Where the service's own CPU time is found.
     pub service: ServiceAt,
+}
+
+/// Files in PEM form.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TlsFiles {
+    /// Authorities that are trusted, in place of those of the machine.
+    pub authorities: Option<String>,
+    /// The certificate chain of this client.
+    pub certificate: Option<String>,
+    /// The private key of it; the file of the certificate has it where there is none.
+    pub key: Option<String>,
+}
+
+impl TlsFiles {
+    /// Whether there is none.
+    pub fn are_none(&self) -> bool {
+        *self == TlsFiles::default()
+    }
 }
 
 impl HttpService {
@@ -101,6 +126,8 @@ impl HttpService {
             timeout,
             expected_status: None,
             insecure: false,
+            requests_per_connection: None,
+            tls: TlsFiles::default(),
             service: ServiceAt::Find,
         }
     }

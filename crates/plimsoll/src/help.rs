@@ -50,7 +50,9 @@ const FRAME_HEADINGS: [Heading; 2] = [
     ("Validity", &BOUNDS),
     (
         "Output",
-        &["output", "resume", "require", "format", "no_html", "plain"],
+        &[
+            "output", "resume", "require", "format", "metrics", "no_html", "plain",
+        ],
     ),
 ];
 

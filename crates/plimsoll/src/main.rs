@@ -16,6 +16,7 @@ mod import;
 mod leftovers;
 mod live;
 mod load_record;
+mod metrics;
 mod note;
 mod output;
 mod page_file;

@@ -16,11 +16,18 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Works on every machine and for every user: no driver and no file is needed.
 const SPIN: &str = "--latency poll --means spinner";
 
 /// Its own process group is not in the foreground of a terminal from which tests are run.
+/// Root has one gate at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn spawn(command: &Command) -> Child {
     spawn_by(unignoring("INT,TERM,HUP,QUIT", command))
 }
@@ -36,6 +43,7 @@ fn spawn_by(mut command: Command) -> Child {
 
 #[test]
 fn signals_to_the_gate_alone_reach_the_command() {
+    let _alone = alone();
     let folder = Folder::new();
     let script = "trap 'exit 3' INT; trap 'exit 4' QUIT; : >ready; while :; do sleep 0.02; done";
     let mut args: Vec<String> = format!("gate {SPIN} -- sh -c")
@@ -59,6 +67,7 @@ fn signals_to_the_gate_alone_reach_the_command() {
 
 #[test]
 fn a_second_gate_does_not_start_its_command() {
+    let _alone = alone();
     let folder = Folder::new();
     let mut first = spawn(&folder.command(format!("gate {SPIN} --log log -- sleep 600")));
     wait("the first decision", || {
@@ -155,6 +164,7 @@ const ORPHAN: &str = "(setsid sleep 600 >/dev/null 2>&1 & echo $! >orphan)";
 
 #[test]
 fn a_command_of_a_killed_gate_gets_its_cpus_back_by_the_repair() {
+    let _alone = alone();
     let Some(place) = Place::with_pool() else {
         return;
     };
@@ -184,6 +194,7 @@ fn a_command_of_a_killed_gate_gets_its_cpus_back_by_the_repair() {
 
 #[test]
 fn what_a_command_leaves_on_the_pool_gets_its_cpus_back_at_the_end() {
+    let _alone = alone();
     let Some(place) = Place::with_pool() else {
         return;
     };
@@ -199,6 +210,7 @@ fn what_a_command_leaves_on_the_pool_gets_its_cpus_back_at_the_end() {
 
 #[test]
 fn tasks_of_a_killed_gate_are_found_though_they_have_left_their_parent() {
+    let _alone = alone();
     let Some(place) = Place::with_pool() else {
         return;
     };
@@ -229,6 +241,7 @@ fn tasks_of_a_killed_gate_are_found_though_they_have_left_their_parent() {
 /// As another user, it leaves its parent, its session and its process group.
 #[test]
 fn orphans_of_another_user_get_their_cpus_back() {
+    let _alone = alone();
     // Only root may start it; a pool is a part of the machine.
     let (Some(_), true) = (Place::with_pool(), is_root()) else {
         return;
@@ -274,6 +287,7 @@ fn orphans_of_another_user_get_their_cpus_back() {
 
 #[test]
 fn a_daemon_that_changes_its_user_after_it_was_seen_gets_its_cpus_back() {
+    let _alone = alone();
     let (Some(_), true) = (Place::with_pool(), is_root()) else {
         return;
     };
@@ -298,14 +312,14 @@ fn a_daemon_that_changes_its_user_after_it_was_seen_gets_its_cpus_back() {
     });
     folder.write("seen", "");
     let orphan = Outlives::named(&folder, "orphan");
+    let all = cpus_of("self");
+    // The journal comes first.
+    wait("it is pinned", || cpus_of(&orphan.0) != all);
     gate.kill().unwrap();
     gate.wait().unwrap();
-    let pinned = cpus_of(&orphan.0);
     has(
         &folder.run("repair").says(0, &[]).stdout,
         &["back their former CPUs"],
     );
-    let all = cpus_of("self");
-    assert_ne!(pinned, all);
     assert_eq!((cpus_of(&job.0), cpus_of(&orphan.0)), (all.clone(), all));
 }

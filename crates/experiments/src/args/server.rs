@@ -9,10 +9,11 @@ use plimsoll_host::{Root, online_cpus};
 use plimsoll_load::hash;
 use plimsoll_model::{
     Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HashService, HttpService, InterruptTime, RunPlan,
-    ServiceAt, Workload, parse_duration,
+    ServiceAt, TlsFiles, Workload, parse_duration,
 };
 use std::fs::File;
 use std::io::Read;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// The group of flags that need a server, or a record of one.
@@ -49,9 +50,34 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "TIME", value_parser = positive_duration, allow_hyphen_values = true)]
     pub timeout: Option<Duration>,
 
+    /// Close each connection after so many requests, the last of which says so (Connection: close).
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "no_keepalive",
+        allow_hyphen_values = true
+    )]
+    pub requests_per_connection: Option<NonZeroU32>,
+
+    /// A connection for each request; opening it is part of the latency.
+    #[arg(long)]
+    pub no_keepalive: bool,
+
     /// Accept any TLS certificate.
     #[arg(short = 'k', long)]
     pub insecure: bool,
+
+    /// Trust the authorities in this PEM file, in place of those of the machine.
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub cacert: Option<String>,
+
+    /// The certificate of this client, in PEM form.
+    #[arg(long, value_name = "FILE")]
+    pub cert: Option<String>,
+
+    /// Its private key, in PEM form (default: in the file of --cert).
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<String>,
 
     /// The status that counts as success (default: any of 200 to 299).
     #[arg(long, value_name = "STATUS",
@@ -172,7 +198,12 @@ pub(crate) const FIXED_OF_SERVER: &[&str] = &[
     "method",
     "connections",
     "timeout",
+    "requests_per_connection",
+    "no_keepalive",
     "insecure",
+    "cacert",
+    "cert",
+    "key",
     "expect_status",
     "service_cpus",
     "service_pid",
@@ -316,6 +347,15 @@ impl ServerArgs {
             body: body.unwrap_or_default(),
             expected_status: self.expect_status,
             insecure: self.insecure,
+            requests_per_connection: match self.no_keepalive {
+                true => Some(NonZeroU32::MIN),
+                false => self.requests_per_connection,
+            },
+            tls: TlsFiles {
+                authorities: self.cacert.clone(),
+                certificate: self.cert.clone(),
+                key: self.key.clone(),
+            },
             service: self.service_at(),
             ..HttpService::get(url, connections, timeout)
         })

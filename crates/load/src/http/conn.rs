@@ -1,5 +1,6 @@
 //! The state machine of one connection.
 
+use super::Job;
 use super::parser::{Answer, Parser, Progress};
 use super::target::Target;
 use super::transport::{Broken, Input, Transport};
@@ -56,6 +57,8 @@ pub(super) struct Conn {
     pub(super) failing: bool,
     /// It is in the queue of connections to read again.
     pub(super) queued: bool,
+    /// Requests sent since it was opened.
+    sent: u32,
     /// Number of its socket, to ignore events of earlier sockets.
     pub(super) generation: u32,
     /// The server has closed its side; reading continues until that is visible.
@@ -73,6 +76,7 @@ impl Conn {
             was_answered: false,
             failing: false,
             queued: false,
+            sent: 0,
             generation: 0,
             hung_up: false,
             transport: None,
@@ -88,6 +92,7 @@ impl Conn {
         self.generation = self.generation.wrapping_add(1);
         self.has_answered = false;
         self.hung_up = false;
+        self.sent = 0;
         self.parser.reset();
         Ok(self
             .transport
@@ -113,9 +118,24 @@ impl Conn {
         }
     }
 
+    /// Whether the request that is under way is the last on this connection.
+    fn is_last(&self, job: &Job) -> bool {
+        job.requests_per_connection
+            .is_some_and(|most| self.sent >= most.get())
+    }
+
+    fn request<'a>(&self, job: &'a Job) -> &'a [u8] {
+        match self.is_last(job) {
+            true => &job.request.closing,
+            false => &job.request.bytes,
+        }
+    }
+
     /// Starts a request on an idle connection.
-    pub(super) fn send(&mut self, intended_ns: u64, request: &[u8]) -> Outcome {
+    pub(super) fn send(&mut self, intended_ns: u64, job: &Job) -> Outcome {
         self.was_used = true;
+        self.sent = self.sent.saturating_add(1);
+        let request = self.request(job);
         self.phase = Phase::Busy {
             intended_ns,
             written: 0,
@@ -128,8 +148,9 @@ impl Conn {
 
     /// Continues after an edge, or after [`Outcome::More`]. Reads at most one
     /// `buf` of bytes, so that a long answer does not delay other connections.
-    pub(super) fn advance(&mut self, hang_up: bool, request: &[u8], buf: &mut [u8]) -> Outcome {
+    pub(super) fn advance(&mut self, hang_up: bool, job: &Job, buf: &mut [u8]) -> Outcome {
         self.hung_up |= hang_up;
+        let request = self.request(job);
         let result = match self.phase {
             Phase::Closed => Ok(Outcome::Nothing),
             Phase::Connecting => self.connected(),
@@ -142,7 +163,7 @@ impl Conn {
                     true => self.write(request),
                     false => self.flush(),
                 };
-                match self.read_answer(request, buf) {
+                match self.read_answer(job, buf) {
                     Ok(Outcome::Nothing) => sent.map(|()| Outcome::Nothing),
                     other => other,
                 }
@@ -201,7 +222,8 @@ impl Conn {
         }
     }
 
-    fn read_answer(&mut self, request: &[u8], buf: &mut [u8]) -> Result<Outcome, Failure> {
+    fn read_answer(&mut self, job: &Job, buf: &mut [u8]) -> Result<Outcome, Failure> {
+        let (length, is_last) = (self.request(job).len(), self.is_last(job));
         let transport = self.transport.as_mut().ok_or(Failure::Reset)?;
         let (bytes, drained) = match transport.read(buf).map_err(failure_of)? {
             Input::Blocked => return Ok(Outcome::Nothing),
@@ -219,9 +241,8 @@ impl Conn {
             // Bytes that no request asked for.
             Progress::Done(_) if used < bytes => Err(Failure::Protocol),
             Progress::Done(answer) => {
-                let sent =
-                    matches!(self.phase, Phase::Busy { written, .. } if written == request.len());
-                let reusable = answer.keep_alive && sent && !self.hung_up;
+                let sent = matches!(self.phase, Phase::Busy { written, .. } if written == length);
+                let reusable = answer.keep_alive && sent && !self.hung_up && !is_last;
                 if reusable {
                     self.phase = Phase::Idle;
                 }

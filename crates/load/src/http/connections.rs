@@ -163,7 +163,7 @@ impl Connections {
         self.deadlines
             .set(index, now.saturating_add(self.job.timeout_ns));
         let conn = &mut self.conns[index];
-        let outcome = conn.send(intended_ns, &self.job.request.bytes);
+        let outcome = conn.send(intended_ns, &self.job);
         let phase = conn.phase;
         self.apply(index, phase, outcome)
     }
@@ -191,7 +191,7 @@ impl Connections {
     fn advance(&mut self, index: usize, hang_up: bool) -> Option<Completion> {
         let conn = &mut self.conns[index];
         let phase = conn.phase;
-        let outcome = conn.advance(hang_up, &self.job.request.bytes, &mut self.buf);
+        let outcome = conn.advance(hang_up, &self.job, &mut self.buf);
         self.apply(index, phase, outcome)
     }
 

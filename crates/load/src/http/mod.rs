@@ -77,6 +77,7 @@ use crate::{Load, LoadError, Offer, Running, ns};
 use plimsoll_model::{CpuSet, HttpService};
 use request::Request;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -90,6 +91,7 @@ struct Job {
     timeout_ns: u64,
     /// `None` accepts 200 to 299.
     expected_status: Option<u16>,
+    requests_per_connection: Option<NonZeroU32>,
 }
 
 impl Job {
@@ -140,10 +142,11 @@ impl HttpLoad {
         let most = most.max(service.connections);
         limits::check_open_files(most, generator_cpus.len())?;
         let job = Job {
-            target: Target::new(&service.url, &location, service.insecure)?,
+            target: Target::new(service, &location)?,
             request,
             timeout_ns: ns(service.timeout),
             expected_status: service.expected_status,
+            requests_per_connection: service.requests_per_connection,
         };
         Ok(HttpLoad {
             job: Arc::new(job),

@@ -8,6 +8,8 @@ use plimsoll_model::{HttpService, is_shown_header};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) bytes: Vec<u8>,
+    /// The same for the last request of a connection, with `Connection: close`.
+    pub(super) closing: Vec<u8>,
     /// The method is HEAD: answers have no body.
     pub(super) is_head: bool,
     /// Something of it may be secret: a query, a header whose values are hidden, or a body.
@@ -40,11 +42,16 @@ pub(super) fn prepare(service: &HttpService, to: &Location) -> Result<Request, L
         let length = service.body.len().to_string();
         push_header(&mut bytes, "Content-Length", length.as_bytes());
     }
-    bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(&service.body);
+    let mut closing = bytes.clone();
+    push_header(&mut closing, "Connection", b"close");
+    for bytes in [&mut bytes, &mut closing] {
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(&service.body);
+    }
     let is_hidden = |(name, _): &(String, String)| !is_shown_header(name);
     Ok(Request {
         bytes,
+        closing,
         is_head: method == Method::HEAD,
         may_be_secret: to.path.contains('?')
             || service.headers.iter().any(is_hidden)

@@ -3,7 +3,7 @@
 use super::tls;
 use crate::LoadError;
 use http::Uri;
-use plimsoll_model::shown_url;
+use plimsoll_model::{HttpService, shown_url};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -100,8 +100,8 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
 
 impl Target {
     /// Resolves the host and prepares TLS.
-    pub(super) fn new(url: &str, location: &Location, insecure: bool) -> Result<Target, LoadError> {
-        let (host, url) = (&location.host, &shown_url(url));
+    pub(super) fn new(service: &HttpService, location: &Location) -> Result<Target, LoadError> {
+        let (host, url) = (&location.host, &shown_url(&service.url));
         let addresses: Vec<SocketAddr> = (host.as_str(), location.port)
             .to_socket_addrs()
             .map_err(|e| {
@@ -122,7 +122,7 @@ impl Target {
                         "'{host}' in {url} is not a valid name for a certificate"
                     ))
                 })?;
-                Some((tls::config(insecure)?, name))
+                Some((tls::config(service.insecure, &service.tls)?, name))
             }
         };
         Ok(Target {
@@ -160,6 +160,7 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn mistake_of(url: &str) -> String {
         match parse_url(url) {
@@ -209,7 +210,8 @@ mod tests {
     #[test]
     fn unresolvable_host_is_named() {
         let location = parse_url("http://nowhere.invalid/").unwrap();
-        let error = Target::new("http://nowhere.invalid/", &location, false).unwrap_err();
+        let service = HttpService::get("http://nowhere.invalid/", 1, Duration::from_secs(1));
+        let error = Target::new(&service, &location).unwrap_err();
         assert!(error.to_string().contains("'nowhere.invalid'"), "{error}");
     }
 }

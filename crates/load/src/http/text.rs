@@ -4,6 +4,7 @@ use super::probe::{Deadline, Exchange};
 use super::probe_error::TimeLimit;
 use super::target::{self, Location, Target};
 use crate::LoadError;
+use plimsoll_model::HttpService;
 use std::time::Duration;
 
 /// Returns the body of the answer to a GET of `url`. An answer of more than `most`
@@ -18,7 +19,7 @@ use std::time::Duration;
 /// server did not answer 200 with a complete body within `timeout`.
 pub fn get_text(url: &str, timeout: Duration, most: usize) -> Result<String, LoadError> {
     let location = target::parse_url(url)?;
-    let target = Target::new(url, &location, false)?;
+    let target = Target::new(&HttpService::get(url, 1, timeout), &location)?;
     text_of(&target, &location, timeout, most)
 }
 

@@ -1,31 +1,79 @@
 //! TLS configuration.
 
 use crate::LoadError;
+use plimsoll_model::TlsFiles;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use std::sync::Arc;
 
-/// TLS 1.2 or 1.3 with servers that this machine trusts, or, if `insecure`,
-/// with any. Sessions are resumed when a connection is reopened, as clients do.
-pub(super) fn config(insecure: bool) -> Result<Arc<ClientConfig>, LoadError> {
+/// TLS 1.2 or 1.3 with servers that this machine, or an authority in `files`, trusts, or, if
+/// `insecure`, with any. Sessions are resumed when a connection is reopened, as clients do.
+pub(super) fn config(insecure: bool, files: &TlsFiles) -> Result<Arc<ClientConfig>, LoadError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|e| LoadError::Mistake(format!("cannot set up TLS: {e}")))?;
-    let mut config = if insecure {
+    let builder = if insecure {
         builder
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
-            .with_no_client_auth()
     } else {
-        builder
-            .with_root_certificates(trusted()?)
-            .with_no_client_auth()
+        builder.with_root_certificates(match &files.authorities {
+            Some(file) => authorities(file)?,
+            None => trusted()?,
+        })
+    };
+    let mut config = match &files.certificate {
+        None => builder.with_no_client_auth(),
+        Some(file) => {
+            let key = files.key.as_ref().unwrap_or(file);
+            let config = builder.with_client_auth_cert(certificates(file)?, private_key(key)?);
+            config.map_err(|e| {
+                let why =
+                    format!("the certificate in {file} and the key in {key} cannot be used: {e}");
+                LoadError::Mistake(format!("{why}; give those that belong together"))
+            })?
+        }
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+fn authorities(file: &str) -> Result<RootCertStore, LoadError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(file)? {
+        roots.add(certificate).map_err(|e| {
+            LoadError::Mistake(format!(
+                "{file} has a certificate that no authority has: {e}"
+            ))
+        })?;
+    }
+    Ok(roots)
+}
+
+/// All certificates in a file; at least one.
+fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, LoadError> {
+    let all = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
+    let all: Vec<_> = all.map_err(|e| unreadable(file, "certificates", &e))?;
+    match all.is_empty() {
+        false => Ok(all),
+        true => LoadError::mistake(format!(
+            "there is no certificate in {file}; give a file in PEM form (-----BEGIN CERTIFICATE-----)"
+        )),
+    }
+}
+
+fn private_key(file: &str) -> Result<PrivateKeyDer<'static>, LoadError> {
+    PrivateKeyDer::from_pem_file(file).map_err(|e| unreadable(file, "a private key", &e))
+}
+
+fn unreadable(file: &str, what: &str, why: &dyn std::fmt::Display) -> LoadError {
+    LoadError::Mistake(format!(
+        "{what} cannot be read from {file}: {why}; give a file in PEM form"
+    ))
 }
 
 fn trusted() -> Result<RootCertStore, LoadError> {

@@ -3,6 +3,7 @@
 
 #![cfg(test)]
 
+mod churn;
 mod tls;
 
 use plimsoll_load::http::{HttpLoad, Probe};

@@ -3,9 +3,10 @@
 use super::{MS, assert_refused, cpus, drive_window, offer, probe_with, service};
 use plimsoll_load::Offer;
 use plimsoll_load::http::HttpLoad;
-use plimsoll_model::{Arrivals, HttpService, Work};
+use plimsoll_model::{Arrivals, HttpService, TlsFiles, Work};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -16,19 +17,42 @@ fn tls_server(body: &'static [u8]) -> SocketAddr {
     tls_server_that(move |stream| serve(stream, body))
 }
 
+type Identity = rcgen::CertifiedKey<rcgen::KeyPair>;
+
+fn identity() -> Identity {
+    rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap()
+}
+
 /// A server with an untrusted certificate. Its threads end with the test
 /// process, or with their client.
 fn tls_server_that(
     serve: impl Fn(TlsStream) -> std::io::Result<()> + Send + Clone + 'static,
 ) -> SocketAddr {
-    let key = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let private = PrivatePkcs8KeyDer::from(key.signing_key.serialize_der());
+    tls_server_of(&identity(), None, serve)
+}
+
+/// A server with a certificate, that asks clients for one that `client` signed.
+fn tls_server_of(
+    own: &Identity,
+    client: Option<&Identity>,
+    serve: impl Fn(TlsStream) -> std::io::Result<()> + Send + Clone + 'static,
+) -> SocketAddr {
+    let private = PrivatePkcs8KeyDer::from(own.signing_key.serialize_der());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![key.cert.der().clone()], PrivateKeyDer::Pkcs8(private))
+        .unwrap();
+    let builder = match client {
+        None => builder.with_no_client_auth(),
+        Some(client) => {
+            let mut roots = RootCertStore::empty();
+            roots.add(client.cert.der().clone()).unwrap();
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
+            builder.with_client_cert_verifier(verifier.build().unwrap())
+        }
+    };
+    let config = builder
+        .with_single_cert(vec![own.cert.der().clone()], PrivateKeyDer::Pkcs8(private))
         .unwrap();
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -104,6 +128,62 @@ fn untrusted_certificate_is_a_tls_error() {
     );
     let work = drive(&mut load);
     assert_eq!(work.errors.tls, work.intended, "{work:?}");
+}
+
+#[test]
+fn files_of_authorities_and_of_the_client_are_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        Some(path.display().to_string())
+    };
+    let (server, client) = (identity(), identity());
+    let addr = tls_server_of(&server, Some(&client), |stream| serve(stream, b"ok"));
+    let of = |tls: TlsFiles| {
+        let service = HttpService {
+            tls,
+            ..service(&format!("https://localhost:{}/", addr.port()))
+        };
+        HttpLoad::new(&service, cpus()).map_err(|why| why.to_string())
+    };
+    let authorities = file("ca.pem", &server.cert.pem());
+    let trusting = TlsFiles {
+        authorities: authorities.clone(),
+        ..TlsFiles::default()
+    };
+    let refused = probe_with(&of(trusting.clone()).unwrap()).unwrap_err();
+    assert!(refused.contains("CertificateRequired"), "{refused}");
+    let certificate = file("client.pem", &client.cert.pem());
+    let key = file("client.key", &client.signing_key.serialize_pem());
+    let known = TlsFiles {
+        certificate: certificate.clone(),
+        key,
+        ..trusting.clone()
+    };
+    let mut load = of(known).unwrap();
+    assert_eq!(load.probe().unwrap().body.0, 2);
+    let work = drive(&mut load);
+    assert_eq!(work.latency.count(), work.intended, "{work:?}");
+    // The file of the certificate has no key, and that of the authorities is none.
+    let without_key = TlsFiles {
+        certificate,
+        ..trusting
+    };
+    let why = of(without_key).unwrap_err();
+    assert!(why.contains("a private key cannot be read"), "{why}");
+    let nothing = TlsFiles {
+        authorities: file("empty.pem", "nothing"),
+        ..TlsFiles::default()
+    };
+    let why = of(nothing).unwrap_err();
+    assert!(why.contains("there is no certificate in"), "{why}");
+    let none = TlsFiles {
+        authorities: Some("/none".to_owned()),
+        ..TlsFiles::default()
+    };
+    let why = of(none).unwrap_err();
+    assert!(why.contains("cannot be read from /none"), "{why}");
 }
 
 #[test]

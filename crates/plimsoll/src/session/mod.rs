@@ -14,6 +14,8 @@ pub(crate) use finish::show;
 use crate::disturbed::{self, NothingCounts};
 use crate::failure::Failure;
 use crate::load_record::LoadRecord;
+use crate::metrics::MetricsServer;
+use crate::note::note;
 use crate::output::Output;
 use crate::stop::Stop;
 use crate::{helper, leftovers, live, progress, record_file};
@@ -33,6 +35,11 @@ pub(crate) fn run<E: Experiment>(
     require::check_format(frame.format, &frame.require)?;
     let stop = Stop::on_signals()?;
     let machine = machine(&stop);
+    // Before there is a record: another address can be asked for.
+    let metrics = frame.metrics.map(MetricsServer::listen).transpose()?;
+    if let Some(server) = &metrics {
+        note(&format!("metrics: http://{}/metrics", server.addr()));
+    }
     leftovers::restore_if_possible(&machine.journals, &machine.root);
     let mut begun = match &frame.resume {
         Some(path) => begin::resume::<E>(path, frame, args, &machine)?,
@@ -42,6 +49,9 @@ pub(crate) fn run<E: Experiment>(
     let live = || live::observe::<E>(&begun.plan, begun.record.path(), &trials, output, &stop);
     let live = (!frame.plain).then(live).flatten();
     let mut observer = live.unwrap_or_else(progress::lines);
+    if let Some(server) = metrics {
+        observer = Box::new(server.observing(E::NAME, observer));
+    }
     let ended = measure(&mut begun, &machine, &mut trials, observer.as_mut(), &stop);
     // The findings are printed on the terminal that was given back.
     drop(observer);

@@ -6,12 +6,13 @@ use plimsoll_model::{
     CopiesSetting, CopiesTrial, CopiesWorkload, CpuTime, CpuUse, CpusOf, Histogram, HttpService,
     InterruptTime, Invalid, Job, JobHeld, JobWork, LoadLevel, MachineUse, Outcome, Phase, Plan,
     Provenance, Rate, Requirement, RunPlan, Second, ServiceAt, Setting, Share, SideloadPlan,
-    StepPlan, Trial, TrialSpec, Verdict, WarmUp, Work, Workload, YieldOutcome, YieldPlan,
+    StepPlan, TlsFiles, Trial, TrialSpec, Verdict, WarmUp, Work, Workload, YieldOutcome, YieldPlan,
     YieldSetting, YieldTrial,
 };
 use rusqlite::Connection;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -29,6 +30,11 @@ pub(super) fn plan() -> Plan {
         timeout: Duration::from_secs(5),
         expected_status: None,
         insecure: false,
+        requests_per_connection: NonZeroU32::new(7),
+        tls: TlsFiles {
+            authorities: Some("ca.pem".to_owned()),
+            ..TlsFiles::default()
+        },
         service: ServiceAt::Find,
     };
     Plan {

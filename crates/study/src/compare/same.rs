@@ -117,6 +117,10 @@ fn request_difference(a: &HttpService, b: &HttpService) -> Option<String> {
             "another expected status",
             a.expected_status != b.expected_status,
         ),
+        (
+            "another number of requests per connection",
+            a.requests_per_connection != b.requests_per_connection,
+        ),
     ];
     let found: Vec<&str> = differs.iter().filter(|d| d.1).map(|d| d.0).collect();
     (!found.is_empty()).then(|| found.join(", "))

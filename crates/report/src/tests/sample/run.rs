@@ -2,7 +2,7 @@
 
 use plimsoll_model::{
     Arrivals, Bytes, CacheSize, CpuPlan, HttpService, LoadLevel, Outcome, Plan, Provenance,
-    Requirement, RunPlan, SearchPlan, ServiceAt, Share, Topology, WarmUp, Workload,
+    Requirement, RunPlan, SearchPlan, ServiceAt, Share, TlsFiles, Topology, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -59,6 +59,8 @@ pub(crate) fn http() -> Workload {
         timeout: Duration::from_secs(5),
         expected_status: Some(204),
         insecure: false,
+        requests_per_connection: None,
+        tls: TlsFiles::default(),
         service: ServiceAt::Pid(4711),
     })
 }
