@@ -150,7 +150,7 @@ mod tests {
         };
         let busy = || trial(calibration, others());
         let [said] = &remarks(&[busy(), busy(), busy(), busy()])[..] else {
-            panic!("not said once");
+            panic!("not once");
         };
         for words in ["other processes used 97.0 %", "--max-other", "Ctrl-C"] {
             assert!(said.contains(words), "{said}");
@@ -186,7 +186,7 @@ mod tests {
         };
         let busy = with(Phase::Calibration, others());
         let [why] = &ends(&vec![busy.clone(); LAST + 3])[..] else {
-            panic!("not said once");
+            panic!("not once");
         };
         assert!(why.contains("ffmpeg (pid 5) 98 %"), "{why}");
         assert!(why.contains("--max-other"), "{why}");

@@ -81,7 +81,7 @@ impl Ended {
     pub(crate) fn of(mut command: Command) -> Ended {
         let output = loop {
             match command.output() {
-                // A child that another test has just started still has this file open for writing.
+                // A child that another test has just started has this file open for writing.
                 Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
                     std::thread::sleep(std::time::Duration::from_millis(10));
                 }

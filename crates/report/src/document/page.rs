@@ -111,7 +111,7 @@ fn answer(document: &Document<'_>) -> El {
     let tiles = el("div").class("tiles");
     let tiles = tiles.with_all(document.tiles.iter().map(tile));
     let tiles = (!document.tiles.is_empty()).then_some(tiles);
-    // What the headline says already is not said again.
+    // What the headline says is not repeated.
     let is_headline = |s: &&Sentence| s.text.trim_end_matches('.') == document.headline;
     let answers = document.sentences(Role::Answer);
     let sentences = answers
