@@ -201,10 +201,6 @@ pub enum CapacityNote {
     MissedAtLowest {
         /// The lowest rate that was tried, in requests per second.
         lowest_rps: f64,
-        /// Trials, at any rate, that missed it.
-        missed: u32,
-        /// Of so many.
-        of: u32,
     },
     /// Two rates far apart, with nothing tried between them.
     NothingBetween {
@@ -303,7 +299,7 @@ impl fmt::Display for CapacityNote {
             CapacityNote::ErrorsUnknown => {
                 f.write_str("a table does not say how many requests failed")
             }
-            CapacityNote::MissedAtLowest { lowest_rps, .. } => {
+            CapacityNote::MissedAtLowest { lowest_rps } => {
                 write!(
                     f,
                     "missed already at {}, the lowest rate with valid trials",

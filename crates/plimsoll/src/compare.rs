@@ -182,15 +182,24 @@ fn no_worse(comparison: &Comparison, loaded: &[Vec<LoadRecord>], by: Share) -> J
     {
         return judge::doubted(judged, &caution_sentence(caution));
     }
-    let runs: Vec<&LoadRecord> = loaded.iter().flatten().collect();
-    let lost = runs.split_first().and_then(|(first, others)| {
-        let mut each = others.iter();
-        each.find_map(|other| judge::lost(&first.findings, &other.findings, by))
-    });
-    match (judged.holds, lost) {
-        (Holds::Undecided, Some(lost)) => lost,
-        _ => judged,
+    match judged.holds {
+        Holds::Undecided => missed_where_kept(loaded, by).unwrap_or(judged),
+        Holds::Yes | Holds::No => judged,
     }
+}
+
+/// A goal that all runs of a machine miss from the lowest load on, where all of the first keep it.
+fn missed_where_kept(loaded: &[Vec<LoadRecord>], by: Share) -> Option<Judgement> {
+    let (first, others) = loaded.split_first()?;
+    let mut of_machines = others.iter().map(|runs| {
+        let pairs = first
+            .iter()
+            .flat_map(|one| runs.iter().map(move |run| (one, run)));
+        let missed = pairs
+            .map(|(one, run)| judge::missed_where_kept(&one.findings, &run.plan, &run.trials, by));
+        missed.collect::<Option<Vec<Judgement>>>()?.pop()
+    });
+    of_machines.find_map(|missed| missed)
 }
 
 /// Whether the capacity of a record is that of another, less a share. Goals, if any, replace theirs.

@@ -8,60 +8,82 @@ use plimsoll_model::{Invalid, Phase, Trial};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// So many trials under load are invalid from the first before anything is said: one may
-/// be chance.
-const FIRST: usize = 2;
-
-/// The trials under load so far, as far as the remark needs them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Disturbed {
-    seen: usize,
+/// Whether so many trials under load are invalid from the first because of others: one may be chance.
+#[derive(Debug, Clone)]
+struct FirstTrials {
+    left: usize,
     is_decided: bool,
+}
+
+impl FirstTrials {
+    const fn new(number: usize) -> FirstTrials {
+        FirstTrials {
+            left: number,
+            is_decided: false,
+        }
+    }
+
+    /// Takes in a trial; the last reason once, if all are invalid.
+    ///
+    /// The baseline without load does not count: a service that is busy by itself is
+    /// other load there.
+    fn add<'a>(&mut self, phase: Phase, reasons: &'a [Invalid]) -> Option<&'a Invalid> {
+        if self.is_decided || phase == Phase::Idle {
+            return None;
+        }
+        let by_others = |r: &&Invalid| !matches!(r, Invalid::Slip { .. });
+        let reason = reasons.iter().find(by_others);
+        self.left -= 1;
+        self.is_decided = reason.is_none() || self.left == 0;
+        reason.filter(|_| self.is_decided)
+    }
+}
+
+/// So many before there is a remark.
+const REMARKED: usize = 2;
+
+/// An early remark.
+#[derive(Debug, Clone)]
+pub(crate) struct Disturbed(FirstTrials);
+
+impl Default for Disturbed {
+    fn default() -> Disturbed {
+        Disturbed(FirstTrials::new(REMARKED))
+    }
 }
 
 impl Disturbed {
     /// Takes in a trial that has ended; the remark, once.
-    ///
-    /// The baseline without load does not count: a service that is busy by itself is
-    /// other load there.
     pub(crate) fn add(&mut self, trial: &Ended) -> Option<String> {
-        if self.is_decided || trial.phase == Phase::Idle {
-            return None;
-        }
-        let by_others = |r: &&Invalid| !matches!(r, Invalid::Slip { .. });
-        let Some(reason) = trial.invalid.iter().find(by_others) else {
-            self.is_decided = true;
-            return None;
-        };
-        self.seen += 1;
-        self.is_decided = self.seen == FIRST;
+        let reason = self.0.add(trial.phase, &trial.invalid)?;
         let remedy = match reason {
             Invalid::Steal { .. } => "use a machine with CPUs of its own",
             _ => "end them (top shows which)",
         };
         let flag = reason.kind().flag();
-        self.is_decided.then(|| {
-            format!(
-                "the first {FIRST} trials under load are invalid: {reason}; if that lasts, this run \
-                 finds nothing: {remedy}, press Ctrl-C and start it later, or allow more with {flag}"
-            )
-        })
+        Some(format!(
+            "the first {REMARKED} trials under load are invalid: {reason}; if that lasts, this run \
+             finds nothing: {remedy}, press Ctrl-C and start it later, or allow more with {flag}"
+        ))
     }
 }
 
-/// So many trials under load are invalid from the first before the run ends.
-const LAST: usize = 10;
+/// So many before the run ends.
+const ENDED: usize = 10;
 /// How long to watch what others use.
 const WATCHED: Duration = Duration::from_millis(300);
 
-/// Whether any trial of a run counts.
-#[derive(Debug, Default)]
-pub(crate) struct NothingCounts {
-    seen: usize,
-    is_decided: bool,
+/// Ends a run of which no trial is valid.
+#[derive(Debug)]
+pub(crate) struct EarlyEnd(FirstTrials);
+
+impl Default for EarlyEnd {
+    fn default() -> EarlyEnd {
+        EarlyEnd(FirstTrials::new(ENDED))
+    }
 }
 
-impl NothingCounts {
+impl EarlyEnd {
     /// Takes in a trial; why the run ends, if it does. `culprits` names what uses the CPUs between
     /// two trials.
     pub(crate) fn add<S, O>(
@@ -69,27 +91,16 @@ impl NothingCounts {
         trial: &Trial<S, O>,
         culprits: impl FnOnce() -> Option<String>,
     ) -> Option<String> {
-        if self.is_decided || trial.spec.phase == Phase::Idle {
-            return None;
-        }
-        let by_others = |r: &&Invalid| !matches!(r, Invalid::Slip { .. });
-        let Some(reason) = trial.verdict.reasons().iter().find(by_others) else {
-            self.is_decided = true;
-            return None;
+        let reason = self.0.add(trial.spec.phase, trial.verdict.reasons())?;
+        let flag = reason.kind().flag();
+        let remedy = match (reason, culprits()) {
+            (Invalid::Steal { .. }, _) => "use a machine with CPUs of its own".to_owned(),
+            (_, Some(culprits)) => format!("end what else runs here ({culprits})"),
+            (_, None) => "end what else runs here (top shows it)".to_owned(),
         };
-        self.seen += 1;
-        self.is_decided = self.seen == LAST;
-        self.is_decided.then(|| {
-            let flag = reason.kind().flag();
-            let remedy = match (reason, culprits()) {
-                (Invalid::Steal { .. }, _) => "use a machine with CPUs of its own".to_owned(),
-                (_, Some(culprits)) => format!("end what else runs here ({culprits})"),
-                (_, None) => "end what else runs here (top shows it)".to_owned(),
-            };
-            format!(
-                "none of the first {LAST} trials under load is valid: {reason}; {remedy}, or allow more with {flag}"
-            )
-        })
+        Some(format!(
+            "none of the first {ENDED} trials under load is valid: {reason}; {remedy}, or allow more with {flag}"
+        ))
     }
 }
 
@@ -177,7 +188,7 @@ mod tests {
             trial
         };
         let ends = |trials: &[Trial<Setting, ()>]| {
-            let mut so_far = NothingCounts::default();
+            let mut so_far = EarlyEnd::default();
             let culprits = || Some("ffmpeg (pid 5) 98 % of a CPU".to_owned());
             let found = trials
                 .iter()
@@ -185,14 +196,14 @@ mod tests {
             found.collect::<Vec<String>>()
         };
         let busy = with(Phase::Calibration, others());
-        let [why] = &ends(&vec![busy.clone(); LAST + 3])[..] else {
+        let [why] = &ends(&vec![busy.clone(); ENDED + 3])[..] else {
             panic!("not once");
         };
         assert!(why.contains("ffmpeg (pid 5) 98 %"), "{why}");
         assert!(why.contains("--max-other"), "{why}");
-        assert_eq!(ends(&vec![busy.clone(); LAST - 1]), [""; 0]);
-        let mut one_counts = vec![busy; LAST + 3];
-        one_counts[LAST - 2] = with(Phase::Calibration, late());
+        assert_eq!(ends(&vec![busy.clone(); ENDED - 1]), [""; 0]);
+        let mut one_counts = vec![busy; ENDED + 3];
+        one_counts[ENDED - 2] = with(Phase::Calibration, late());
         assert_eq!(ends(&one_counts), [""; 0]);
     }
 }

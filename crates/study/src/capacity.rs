@@ -118,14 +118,6 @@ impl Asked {
         match known {
             Shown::Whole => {
                 self.conclude(finding, (bound, boundary), plan, trials, curve);
-                if let Boundary::Below(lowest_rps) = boundary {
-                    let is_missed = |e: &&Evidence| e.share() > bound.share();
-                    finding.note = Some(CapacityNote::MissedAtLowest {
-                        lowest_rps,
-                        missed: evidence.iter().filter(is_missed).count() as u32,
-                        of: evidence.len() as u32,
-                    });
-                }
                 weigh_all_requests(finding, boundary, bound, &evidence, plan);
             }
             Shown::UpTo(rate, why) => {
@@ -152,6 +144,9 @@ impl Asked {
         finding.rate_rps = rate;
         finding.missed_by = missed_by(bound, plan, trials, boundary);
         match boundary {
+            Boundary::Below(lowest) => {
+                finding.note = Some(CapacityNote::MissedAtLowest { lowest_rps: lowest });
+            }
             Boundary::Gap { low, high } if status == CapacityStatus::Found => {
                 let (low, high) = (tried(low), tried(high));
                 finding.note = Some(CapacityNote::NothingBetween { low, high });
@@ -287,7 +282,7 @@ fn not_beyond(rate: Estimate, saturation: f64) -> Estimate {
     }
 }
 
-pub(crate) fn nothing_known(goal: &Goal) -> CapacityFinding {
+fn nothing_known(goal: &Goal) -> CapacityFinding {
     CapacityFinding {
         goal: *goal,
         status: CapacityStatus::Undecided,

@@ -1,46 +1,62 @@
 //! Whether conditions of a run hold.
 
+use crate::capacity::{Asked, evidence};
+use crate::evidence::Evidence;
 use crate::student;
 use plimsoll_model::{
     CapacityFinding, CapacityNote, Carried, Difference, Doubt, Estimate, FigureLimit, Findings,
-    Goal, Holds, Judgement, LimitSide, Measure, NamedFigure, Rate, Share,
+    Goal, Holds, Judgement, LimitSide, Measure, NamedFigure, Plan, Rate, Share, Trial,
 };
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 /// Both tails together: an interval of 95 %.
 const TAIL: f64 = 0.025;
 
-/// Whether all goals of `findings` are kept beyond a rate.
-pub fn capacity(findings: &Findings, above: Rate) -> Judgement {
+/// Whether all goals of a plan are kept beyond a rate.
+pub fn capacity(plan: &Plan, trials: &[Trial], above: Rate) -> Judgement {
+    let findings = crate::findings(plan, trials);
     let each = findings.capacity.iter().map(|found| {
-        let judged = missed_below(found, above);
+        let missed = missed_up_to(found, plan, trials, above);
         about(
             found.goal,
-            judged.unwrap_or_else(|| carried(Carried::from(found), above)),
+            missed.unwrap_or_else(|| carried(Carried::from(found), above)),
         )
     });
     unless_doubted(worst(each), &findings.doubts)
 }
 
-/// Of a goal that was missed at all loads: if it were kept above the lowest of them, a trial there would
-/// miss it no more often than not (the sign test).
-fn missed_below(found: &CapacityFinding, above: Rate) -> Option<Judgement> {
-    let Some(CapacityNote::MissedAtLowest {
-        lowest_rps,
-        missed,
-        of,
-    }) = found.note
-    else {
+/// A trial that keeps a goal misses it by chance at most so often: 1 - 1/e of those with nearly as many
+/// requests as allow one miss, where the goal is just kept.
+const MISSED_BY_CHANCE: f64 = 0.632;
+
+/// Of a goal that was missed from the lowest load on: if it were kept at this rate, the trials up to
+/// there would miss it by chance alone. Those at higher loads show nothing about it.
+fn missed_up_to(
+    found: &CapacityFinding,
+    plan: &Plan,
+    trials: &[Trial],
+    rate: Rate,
+) -> Option<Judgement> {
+    let Some(CapacityNote::MissedAtLowest { lowest_rps }) = found.note else {
         return None;
     };
-    let rate = Rate::per_second(lowest_rps).unwrap_or(Rate::ZERO);
-    let is_shown = share(missed.into(), of.into(), 0.5) == Holds::No;
+    let asked = Asked::of(plan, trials);
+    let mut bounds = plan.goals.iter().zip(asked.bounds());
+    let bound = bounds.find_map(|(goal, bound)| bound.filter(|_| *goal == found.goal))?;
+    let tried = evidence(&bound, plan, trials).into_iter();
+    let tried: Vec<Evidence> = tried.filter(|e| e.rate <= rate.get()).collect();
+    let missed = tried.iter().filter(|e| e.share() > bound.share()).count() as u64;
+    let of = tried.len() as u64;
+    let lowest = Rate::per_second(lowest_rps).unwrap_or(Rate::ZERO);
     Some(Judgement {
-        holds: match is_shown && lowest_rps <= above.get() {
-            true => Holds::No,
-            false => Holds::Undecided,
+        holds: match share(missed, of, MISSED_BY_CHANCE) {
+            Holds::No => Holds::No,
+            _ => Holds::Undecided,
         },
-        why: format!("missed in {missed} of {of} trials, already at {rate}"),
+        why: match of {
+            0 => format!("missed already at {lowest}, and less was not tried"),
+            _ => format!("missed in {missed} of {of} trials up to {rate}, already at {lowest}"),
+        },
     })
 }
 
@@ -154,19 +170,25 @@ pub fn no_worse(differences: &[Difference], loss: Share) -> Judgement {
     worst(each)
 }
 
-/// A goal that is missed at all loads where another machine keeps it: there is no ratio.
-pub fn lost(first: &Findings, other: &Findings, loss: Share) -> Option<Judgement> {
-    let each = first.capacity.iter().zip(&other.capacity);
-    let judged = each.filter(|(one, other)| one.goal == other.goal);
-    let mut judged = judged.filter_map(|(one, other)| {
+/// A goal that a machine misses from the lowest load on, and that `first` keeps, less a share: there is no
+/// ratio. `None` where no goal is shown to be so.
+pub fn missed_where_kept(
+    first: &Findings,
+    plan: &Plan,
+    trials: &[Trial],
+    loss: Share,
+) -> Option<Judgement> {
+    let findings = crate::findings(plan, trials);
+    let each = first.capacity.iter().zip(&findings.capacity);
+    let mut judged = each.filter_map(|(one, other)| {
         let kept = match Carried::from(one) {
             Carried::Unknown => return None,
             Carried::AtLeast(least) => least,
             Carried::Found(estimate) => estimate.low?,
         };
         let least = Rate::per_second(kept * (1.0 - loss.get()))?;
-        let missed = missed_below(other, least)?;
-        Some(about(one.goal, missed))
+        let missed = missed_up_to(other, plan, trials, least)?;
+        (one.goal == other.goal).then(|| about(one.goal, missed))
     });
     judged.find(|judged| judged.holds == Holds::No)
 }
@@ -288,6 +310,7 @@ fn share(missed: u64, of: u64, allowed: f64) -> Holds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{plan, trial_at};
     use plimsoll_model::{Condition, FigureName};
 
     #[test]
@@ -329,22 +352,41 @@ mod tests {
         assert_eq!(of(Carried::Unknown), Holds::Undecided);
     }
 
+    /// Nine trials at each of two loads, all of which miss p99<10ms.
+    fn slow_service() -> (Plan, Vec<Trial>) {
+        let mut plan = plan();
+        plan.goals = vec!["p99<10ms".parse().unwrap()];
+        let at = |load_pct, rps| (0..9).map(move |_| trial_at(load_pct, rps, 0.5, 50_000.0));
+        (plan, at(10.0, 100).chain(at(80.0, 800)).collect())
+    }
+
     #[test]
-    fn what_is_missed_at_all_loads_is_broken_where_enough_trials_show_it() {
-        let of = |missed, lowest_rps| {
-            let finding = CapacityFinding {
-                note: Some(CapacityNote::MissedAtLowest {
-                    lowest_rps,
-                    missed,
-                    of: 6,
-                }),
-                ..crate::capacity::nothing_known(&Goal::default())
-            };
-            missed_below(&finding, Rate::per_second(50.0).unwrap()).unwrap()
-        };
-        assert_eq!(of(6, 50.0).holds, Holds::No);
-        assert_eq!(of(6, 51.0).holds, Holds::Undecided);
-        assert_eq!(of(5, 10.0).holds, Holds::Undecided);
+    fn a_goal_missed_from_the_lowest_load_on_is_broken_by_the_trials_up_to_the_rate() {
+        let (plan, trials) = slow_service();
+        let of = |trials: &[Trial], rps| capacity(&plan, trials, Rate::per_second(rps).unwrap());
+        assert_eq!(
+            of(&trials, 100.0).holds,
+            Holds::No,
+            "{:?}",
+            of(&trials, 100.0)
+        );
+        assert_eq!(of(&trials, 500.0).holds, Holds::No);
+        let below = of(&trials, 99.0);
+        assert_eq!(below.holds, Holds::Undecided);
+        assert!(below.why.contains("less was not tried"), "{below:?}");
+        // Those at 800/s say nothing about 100/s.
+        assert_eq!(of(&trials[8..], 100.0).holds, Holds::Undecided);
+    }
+
+    #[test]
+    fn what_another_machine_keeps_and_this_one_misses_is_worse() {
+        let (plan, trials) = slow_service();
+        let fast = |load_pct, rps| (0..9).map(move |_| trial_at(load_pct, rps, 0.5, 1000.0));
+        let fast: Vec<Trial> = fast(10.0, 100).chain(fast(80.0, 800)).collect();
+        let kept = crate::findings(&plan, &fast);
+        let judged = missed_where_kept(&kept, &plan, &trials, Share::ZERO);
+        assert_eq!(judged.map(|judged| judged.holds), Some(Holds::No));
+        assert_eq!(missed_where_kept(&kept, &plan, &fast, Share::ZERO), None);
     }
 
     #[test]

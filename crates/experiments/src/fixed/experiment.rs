@@ -6,7 +6,7 @@ use super::phases::FixedOutcome;
 use super::plan::{AtRate, FixedPlan};
 use super::runner::FixedRunner;
 use super::study::FixedFindings;
-use super::{document, judge, plan, shape, share, study};
+use super::{document, judge, offered_rate, plan, shape, study};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use crate::given_again::{self, GivenAgain};
 use plimsoll_engine::visits::VisitPlanner;
@@ -40,7 +40,7 @@ impl Experiment for FixedRate {
     fn prepare(args: &FixedArgs, machine: &Machine) -> Result<Prepared<FixedPlan, Site>, RunError> {
         let root = &machine.root;
         // Before a server that does not answer is waited for.
-        let (rate, note) = share::resolved(args.rate.as_ref(), machine)?;
+        let (rate, note) = offered_rate::resolved(args.rate.as_ref(), machine)?;
         let asked = plan::asked(rate, args.duration, args.requests)?;
         let phases = shape::phases(args)?;
         let workload = args.load.workload(args.url.as_deref(), root)?;

@@ -5,11 +5,11 @@ mod charts;
 mod document;
 mod experiment;
 mod judge;
+mod offered_rate;
 mod phases;
 mod plan;
 mod runner;
 mod shape;
-mod share;
 mod study;
 #[cfg(test)]
 mod tests;

@@ -145,8 +145,7 @@ impl Experiment for Sweep {
             Condition::Kept { goal, at } => (Self::with_goals(plan, &[goal])?, at?),
             Condition::Figure(_) => return None,
         };
-        let findings = plimsoll_study::findings(&plan, trials);
-        Some(plimsoll_study::judge::capacity(&findings, above))
+        Some(plimsoll_study::judge::capacity(&plan, trials, above))
     }
 
     fn picture(plan: &Plan, trials: &[Trial]) -> Picture {

@@ -77,7 +77,7 @@ pub(super) fn finish<E: Experiment>(
     Err(failure.with(next))
 }
 
-/// Prints the findings of a record, or what is required of them, and writes the page with charts next to it:
+/// Prints the findings of a record, or the verdicts on them, and writes the page with charts next to it:
 /// first, so that closing the output does not lose it.
 pub(crate) fn show<'a, E: Experiment>(
     record: &'a Record,

@@ -11,7 +11,7 @@ pub(crate) use args::FrameArgs;
 pub(crate) use conclusion::{Conclusion, plan, rendered, trials};
 pub(crate) use finish::show;
 
-use crate::disturbed::{self, NothingCounts};
+use crate::disturbed::{self, EarlyEnd};
 use crate::failure::Failure;
 use crate::load_record::LoadRecord;
 use crate::metrics::MetricsServer;
@@ -68,9 +68,9 @@ fn measure<E: Experiment>(
 ) -> Result<Outcome, Failure> {
     let Begun { record, plan, site } = begun;
     let mut runner = E::runner(plan, site, machine)?;
-    let mut nothing_counts = NothingCounts::default();
+    let mut early_end = EarlyEnd::default();
     for trial in trials.iter() {
-        nothing_counts.add(trial, || None);
+        early_end.add(trial, || None);
     }
     conduct(
         &E::planner(plan),
@@ -79,7 +79,7 @@ fn measure<E: Experiment>(
         // No other file can be asked for while a run goes on: no usage error.
         |trial| {
             (record.append(trial)).map_err(|error| Failure::Run(error.to_string()))?;
-            match nothing_counts.add(trial, disturbed::culprits) {
+            match early_end.add(trial, disturbed::culprits) {
                 Some(why) => Err(Failure::Run(why)),
                 None => Ok(()),
             }

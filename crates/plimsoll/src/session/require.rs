@@ -215,8 +215,10 @@ pub(crate) fn of_record<E: Experiment>(
 }
 
 /// What a format prints of them: all of it, or what comes before the findings.
+/// Nothing where a run did not come to them: no report of no failures.
 pub(crate) fn written(format: Format, verdicts: &Verdicts) -> String {
     match format {
+        _ if verdicts.all.is_empty() => String::new(),
         Format::Junit => verdicts.junit(),
         Format::Github => verdicts.github(),
         Format::Markdown => verdicts.markdown(),
@@ -275,6 +277,7 @@ mod tests {
             let why = format!("no worse than a {bad}").parse::<Required>();
             assert!(why.unwrap_err().contains("such as 5%"), "{bad}");
         }
+        assert_eq!(written(Format::Junit, &Verdicts::default()), "");
         let why = "no worse".parse::<Required>().unwrap_err();
         assert!(why.contains("no worse than FILE"), "{why}");
     }

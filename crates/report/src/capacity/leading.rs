@@ -63,7 +63,7 @@ pub(crate) fn is_decided(finding: &CapacityFinding) -> bool {
 /// The lowest rate, in requests per second, of a goal that was missed at all.
 pub(crate) fn missed_from(finding: &CapacityFinding) -> Option<f64> {
     match finding.note {
-        Some(CapacityNote::MissedAtLowest { lowest_rps, .. }) => Some(lowest_rps),
+        Some(CapacityNote::MissedAtLowest { lowest_rps }) => Some(lowest_rps),
         _ => None,
     }
 }

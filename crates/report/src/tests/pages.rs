@@ -106,11 +106,7 @@ fn the_goal_that_is_broken_first_decides_what_is_carried() {
     assert!(headline(&sample).ends_with("inconclusive"));
     sample.findings.capacity[0].status = CapacityStatus::Found;
     assert!(headline(&sample).ends_with("inconclusive, too few valid trials"));
-    sample.findings.capacity[0].note = Some(CapacityNote::MissedAtLowest {
-        lowest_rps: 500.0,
-        missed: 6,
-        of: 6,
-    });
+    sample.findings.capacity[0].note = Some(CapacityNote::MissedAtLowest { lowest_rps: 500.0 });
     assert!(headline(&sample).ends_with("misses errors&lt;0.1% already at 500/s"));
     let mut doubted = sweep();
     doubted.findings.doubts = vec![Doubt::Trend { change_pct: 12.0 }];

@@ -135,11 +135,7 @@ fn tables(cases: &mut Cases) {
         ),
         (
             CapacityStatus::Undecided,
-            CapacityNote::MissedAtLowest {
-                lowest_rps,
-                missed: 6,
-                of: 6,
-            },
+            CapacityNote::MissedAtLowest { lowest_rps },
         ),
         (CapacityStatus::Undecided, CapacityNote::NoTrialCounts),
     ] {

@@ -4,6 +4,7 @@ use crate::args::value;
 use crate::experiment::{LoadLine, Machine};
 use plimsoll_engine::RunError;
 use plimsoll_model::{CapacityFinding, Carried, Estimate, Findings, Rate};
+use plimsoll_study::sizing::least;
 use std::path::PathBuf;
 
 /// What `--rate` takes.
@@ -77,16 +78,9 @@ pub(super) fn resolved(
 
 /// The capacity that keeps all goals; `None` if one is unknown.
 fn least_capacity(findings: &Findings) -> Option<(f64, &CapacityFinding)> {
-    let each = findings.capacity.iter().map(|found| {
-        let rps = match Carried::from(found) {
-            Carried::Unknown => return None,
-            Carried::AtLeast(rps) => rps,
-            Carried::Found(estimate) => estimate.value,
-        };
-        Some((rps, found))
-    });
-    let all: Vec<_> = each.collect::<Option<_>>()?;
-    all.into_iter().min_by(|a, b| a.0.total_cmp(&b.0))
+    let is_unknown = |found: &CapacityFinding| Carried::from(found) == Carried::Unknown;
+    let found = least(&findings.capacity).filter(|_| !findings.capacity.iter().any(is_unknown))?;
+    Some((Carried::from(found).estimate()?.value, found))
 }
 
 fn words(found: &CapacityFinding) -> String {
