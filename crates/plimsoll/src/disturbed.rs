@@ -26,13 +26,14 @@ impl FirstTrials {
     /// Takes in a trial; the last reason once, if all are invalid.
     ///
     /// The baseline without load does not count: a service that is busy by itself is
-    /// other load there.
+    /// other load there. Nor does one whose generator alone was late: that shows neither.
     fn add<'a>(&mut self, phase: Phase, reasons: &'a [Invalid]) -> Option<&'a Invalid> {
-        if self.is_decided || phase == Phase::Idle {
-            return None;
-        }
         let by_others = |r: &&Invalid| !matches!(r, Invalid::Slip { .. });
         let reason = reasons.iter().find(by_others);
+        let is_late_alone = reason.is_none() && !reasons.is_empty();
+        if self.is_decided || phase == Phase::Idle || is_late_alone {
+            return None;
+        }
         self.left -= 1;
         self.is_decided = reason.is_none() || self.left == 0;
         reason.filter(|_| self.is_decided)
@@ -170,7 +171,8 @@ mod tests {
         for quiet in [
             vec![idle(), idle(), busy()],
             vec![trial(calibration, vec![]), busy(), busy()],
-            vec![busy(), trial(calibration, late()), busy(), busy()],
+            vec![busy(), trial(calibration, vec![]), busy(), busy()],
+            vec![trial(calibration, late()); 4],
         ] {
             assert_eq!(remarks(&quiet), [""; 0]);
         }
@@ -203,7 +205,14 @@ mod tests {
         assert!(why.contains("--max-other"), "{why}");
         assert_eq!(ends(&vec![busy.clone(); ENDED - 1]), [""; 0]);
         let mut one_counts = vec![busy; ENDED + 3];
-        one_counts[ENDED - 2] = with(Phase::Calibration, late());
+        one_counts[ENDED - 2] = with(Phase::Calibration, vec![]);
         assert_eq!(ends(&one_counts), [""; 0]);
+        // A late generator shows neither.
+        one_counts[ENDED - 2] = with(Phase::Calibration, late());
+        assert_eq!(ends(&one_counts).len(), 1);
+        assert_eq!(
+            ends(&vec![with(Phase::Calibration, late()); 2 * ENDED]),
+            [""; 0]
+        );
     }
 }
