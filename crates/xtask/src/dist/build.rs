@@ -81,6 +81,11 @@ impl Places {
 
 /// The program.
 pub(super) fn build(places: &Places, target: Target) -> Result<PathBuf, XtaskError> {
+    let mut flags = places.flags("--remap-path-prefix=", "\x1f");
+    for flag in target.link_flags() {
+        flags.push("\x1f");
+        flags.push(flag);
+    }
     let mut build = cargo::command();
     build
         .current_dir(&places.root)
@@ -88,10 +93,7 @@ pub(super) fn build(places: &Places, target: Target) -> Result<PathBuf, XtaskErr
         .args(["--package", "plimsoll", "--target", target.triple()])
         .env("CARGO_TARGET_DIR", &places.target)
         // In place of the user's RUSTFLAGS, which would make another program.
-        .env(
-            "CARGO_ENCODED_RUSTFLAGS",
-            places.flags("--remap-path-prefix=", "\x1f"),
-        )
+        .env("CARGO_ENCODED_RUSTFLAGS", flags)
         .env("TARGET_CFLAGS", places.flags("-ffile-prefix-map=", " "))
         .stderr(Stdio::inherit());
     output(&mut build)?;
