@@ -3,7 +3,7 @@
 //! needs root as well says so when it is left out. Run by `.ci/run`:
 //!
 //! ```text
-//! cargo test -p plimsoll --features e2e --test e2e
+//! cargo test --workspace --test e2e
 //! ```
 
 #![allow(
