@@ -22,6 +22,8 @@ pub(super) enum Phase {
         /// Bytes of the request written so far.
         written: usize,
     },
+    /// Answered for the last time: the server has announced to close it.
+    Closing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +37,7 @@ pub(super) enum Outcome {
         answer: Answer,
         /// Time between the arrival of the answer's end and its reading.
         age: Duration,
-        /// Whether the connection is now idle; otherwise it must be closed.
+        /// Whether the connection is now idle; otherwise it is ended.
         reusable: bool,
         /// There may be more to read without a new edge.
         more: bool,
@@ -85,10 +87,12 @@ impl Conn {
     }
 
     /// Starts to connect; the caller must register the socket.
-    pub(super) fn open(&mut self, target: &Target) -> Result<&TcpStream, Failure> {
+    pub(super) fn open(&mut self, target: &Target) -> Result<&TcpStream, NotOpened> {
+        self.abort();
         self.phase = Phase::Connecting;
-        let stream = begin_connect(target.address()).map_err(|_| Failure::Connect)?;
-        let session = target.session().map_err(|_| Failure::Tls)?;
+        let stream = begin_connect(target.address()).map_err(not_opened)?;
+        let session = target.session();
+        let session = session.map_err(|_| NotOpened::Refused(Failure::Tls))?;
         self.generation = self.generation.wrapping_add(1);
         self.has_answered = false;
         self.hung_up = false;
@@ -98,6 +102,18 @@ impl Conn {
             .transport
             .insert(Transport::non_blocking(stream, session))
             .stream())
+    }
+
+    /// Ends the connection after its last answer. A server that announced to close it is
+    /// left to do so until the place is needed, as clients do: a reset would show in its log.
+    pub(super) fn end(&mut self, server_closes: bool) {
+        if !server_closes {
+            return self.abort();
+        }
+        self.phase = Phase::Closing;
+        if self.hung_up {
+            self.close();
+        }
     }
 
     /// Closes the connection. With an outstanding answer it is aborted, so that
@@ -156,6 +172,8 @@ impl Conn {
             Phase::Connecting => self.connected(),
             Phase::Securing => self.secure(),
             Phase::Idle => self.read_idle(buf),
+            Phase::Closing if self.hung_up => Err(Failure::Reset),
+            Phase::Closing => Ok(Outcome::Nothing),
             Phase::Busy { written, .. } => {
                 // A server may answer, and close, without reading the whole
                 // request.
@@ -272,6 +290,25 @@ fn failure_of(broken: Broken) -> Failure {
     match broken {
         Broken::Socket(_) => Failure::Reset,
         Broken::Tls(_) => Failure::Tls,
+    }
+}
+
+/// Why no connect was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotOpened {
+    /// As a client of its own would be refused.
+    Refused(Failure),
+    /// This machine or process has no more of what a connection takes.
+    Exhausted(Errno),
+}
+
+fn not_opened(errno: Errno) -> NotOpened {
+    match errno {
+        // Nearly always: all ports towards this address are in use.
+        Errno::ADDRNOTAVAIL | Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM => {
+            NotOpened::Exhausted(errno)
+        }
+        _ => NotOpened::Refused(Failure::Connect),
     }
 }
 

@@ -2,12 +2,13 @@
 //! opened, and when.
 
 use super::Job;
-use super::conn::{Conn, Outcome, Phase};
+use super::conn::{Conn, NotOpened, Outcome, Phase};
 use super::deadlines::Deadlines;
 use super::parser::Answer;
 use super::poller::{Poller, Ready, token};
 use crate::tally::{Failure, Session};
 use plimsoll_model::ConnectionUse;
+use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,6 +73,8 @@ pub(super) struct Connections {
     policy: OpenPolicy,
     opening: usize,
     failing: usize,
+    /// What this machine had no more of when a connection was to be opened.
+    exhausted: Option<Errno>,
     deadlines: Deadlines,
     back_off_ns: u64,
     buf: Vec<u8>,
@@ -89,6 +92,7 @@ impl Connections {
             policy: OpenPolicy::OnDemand,
             opening: 0,
             failing: 0,
+            exhausted: None,
             deadlines: Deadlines::new(n),
             back_off_ns: BACK_OFF_NS.max(BACK_OFF_EACH_NS * n as u64),
             buf: vec![0; BUFFER],
@@ -143,6 +147,11 @@ impl Connections {
         self.failing == self.conns.len()
     }
 
+    /// Why this machine could not open a connection: no service is to blame for that.
+    pub(super) fn exhausted(&self) -> Option<Errno> {
+        self.exhausted
+    }
+
     /// When [`Connections::expire`] is needed next.
     pub(super) fn next_deadline(&self) -> u64 {
         self.deadlines.next_scan()
@@ -184,7 +193,7 @@ impl Connections {
         // It may have been closed and reopened since it was queued.
         match conn.phase {
             Phase::Idle | Phase::Busy { .. } => self.advance(index, false),
-            Phase::Closed | Phase::Connecting | Phase::Securing => None,
+            Phase::Closed | Phase::Connecting | Phase::Securing | Phase::Closing => None,
         }
     }
 
@@ -209,12 +218,17 @@ impl Connections {
         let token = token(index, conn.generation.wrapping_add(1));
         let opened = conn.open(&self.job.target).and_then(|stream| {
             let added = poller.add(stream, token);
-            added.map_err(|_| Failure::Connect)
+            added.map_err(NotOpened::Exhausted)
         });
-        match opened {
-            Ok(()) => None,
-            Err(failure) => self.apply(index, Phase::Connecting, Outcome::Lost(failure)),
-        }
+        let failure = match opened {
+            Ok(()) => return None,
+            Err(NotOpened::Refused(failure)) => failure,
+            Err(NotOpened::Exhausted(errno)) => {
+                self.exhausted = Some(errno);
+                Failure::Connect
+            }
+        };
+        self.apply(index, Phase::Connecting, Outcome::Lost(failure))
     }
 
     /// Fails requests and attempts whose deadline is before `now`, and ends
@@ -231,7 +245,7 @@ impl Connections {
                 self.closed(index);
                 return None;
             }
-            Phase::Idle => return None,
+            Phase::Idle | Phase::Closing => return None,
             Phase::Connecting => Failure::Connect,
             Phase::Securing => Failure::Tls,
             Phase::Busy { .. } => Failure::Timeout,
@@ -268,7 +282,7 @@ impl Connections {
                         self.queue_more(index);
                     }
                 } else {
-                    self.conns[index].close();
+                    self.conns[index].end(!answer.keep_alive);
                     self.closed(index);
                 }
                 let Phase::Busy { intended_ns, .. } = phase else {
@@ -302,7 +316,8 @@ impl Connections {
         self.deadlines.clear(index);
         self.conns[index].close();
         match phase {
-            Phase::Closed => None,
+            // One that was closing waits to be opened already.
+            Phase::Closed | Phase::Closing => None,
             Phase::Connecting | Phase::Securing => {
                 self.opening -= 1;
                 self.set_failing(index, true);
@@ -333,7 +348,7 @@ impl Connections {
         }
     }
 
-    /// A closed connection may be opened again.
+    /// A connection that is closed, or is to be, may be opened again.
     fn closed(&mut self, index: usize) {
         match self.clock.rests() {
             true => self.resting.push_back(index),

@@ -143,7 +143,19 @@ fn generate(
     // The only receiver waits for this message.
     let _ = started.send(thread_id());
     drop(started);
-    worker.run().map_err(|e| system("waiting for answers", e))
+    worker.run().map_err(ended)
+}
+
+fn ended(errno: Errno) -> LoadError {
+    match errno {
+        Errno::ADDRNOTAVAIL => LoadError::system(
+            "the load generator has no free port for another connection",
+            errno,
+            "a port is free a minute after its connection ended: keep connections alive, or \
+             offer less",
+        ),
+        _ => system("waiting for answers or opening a connection", errno),
+    }
 }
 
 fn pin(cpu: CpuId) -> Result<(), LoadError> {

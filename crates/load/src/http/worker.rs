@@ -72,6 +72,9 @@ impl Worker {
                 self.wake_up.record(planned, self.session.now_ns());
             }
             self.step(&mut ready);
+            if let Some(errno) = self.connections.exhausted() {
+                return Err(errno);
+            }
             now = self.session.now_ns();
             self.expire(now);
         }

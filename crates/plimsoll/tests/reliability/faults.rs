@@ -9,6 +9,8 @@ use std::process::Command;
 use std::time::Duration;
 
 const LATE: usize = 6;
+/// Of the network namespace of these tests.
+const PORTS: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 
 const NONE: Fault = Fault {
     name: "none",
@@ -93,6 +95,12 @@ pub(crate) const ALL: &[Fault] = &[
             let pid = scene.child.id().to_string();
             run("prlimit", &["--pid", &pid, "--nofile=8"]);
         },
+        ..NONE
+    },
+    Fault {
+        name: "four ports for connections (`ip_local_port_range`)",
+        give: |_| std::fs::write(PORTS, "61000 61003").unwrap(),
+        mend: |_| std::fs::write(PORTS, "32768 60999").unwrap(),
         ..NONE
     },
     Fault {
