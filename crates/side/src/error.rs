@@ -40,6 +40,12 @@ pub enum SideError {
     Wakeups(LoadError),
     #[error("a guard cannot be asked: {0}")]
     Guard(LoadError),
+    #[error("the guard {name} cannot be read: {why}; start its server, or correct the guard")]
+    Unread {
+        name: String,
+        /// As a clause.
+        why: String,
+    },
     #[error("a guard cannot be asked: {0}")]
     Target(HostError),
     #[error("the command cannot be waited for: {0}; it was ended")]

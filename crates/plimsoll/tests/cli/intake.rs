@@ -1,6 +1,7 @@
 //! Arguments that are not UTF-8, and a user who may start no thread: one sentence with
 //! the way out, and no panic.
 
+use crate::common::server::{self, Server};
 use crate::common::side_folder::is_root;
 use crate::common::{Ended, Folder, under};
 use std::ffi::OsString;
@@ -196,7 +197,9 @@ fn with_threads(folder: &Folder, most: u32, args: &str) -> Ended {
 #[test]
 fn threads_that_cannot_be_started_end_a_command_with_a_sentence() {
     let folder = Folder::new();
-    let guarded = "side --guard 'prometheus http://127.0.0.1:9 up<1' -- true";
+    let server = Server::start(server::ZERO);
+    let guarded = format!("side --guard 'prometheus {} up<1' -- true", server.url());
+    let guarded = guarded.as_str();
     // Nobody's other processes count, too, so more may fail than these limits say.
     for (most, line) in [
         (1, "sweep --quick"),

@@ -83,40 +83,56 @@ fn a_guard_on_a_process_that_has_ended_is_a_mistake() {
     assert!(!place.folder.path("ran").exists());
 }
 
-/// Runs a command under guards that ask `url` until the log has `why` and the
-/// command stands still; its end says `words`.
-fn frozen_by(url: &str, why: &str, words: &[&str]) {
-    let place = SideFolder::new();
-    let guards = format!("--guard 'http {url}/ p99<10s' --guard 'prometheus {url} up<1'");
-    let running = place.logged("log", guards);
-    place.wait_for_log("log", why);
-    place.wait_for_log("log", "\"action\":\"frozen\"");
-    running.signal("-TERM");
-    running.end().says(143, words);
+/// Two guards that ask `url`.
+fn guards(url: &str) -> [String; 2] {
+    let http = format!("--guard 'http {url}/ p99<10s'");
+    [http, format!("--guard 'prometheus {url} up<1'")]
 }
 
+const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>";
+
 #[test]
-fn a_server_that_does_not_answer_as_it_should_stops_the_command() {
-    let page = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>";
+fn a_server_that_no_longer_answers_as_it_should_stops_the_command() {
     let no_json = "up could not be read in the end (the answer is not JSON";
     for (answer, why, words) in [
         ("garbage\r\n\r\n", "requests failed", "p99_ms of"),
-        (page, "not JSON", no_json),
+        (PAGE, "not JSON", no_json),
         // Accepts, and never answers.
         ("", "\"state\":\"unknown\"", "could not be read"),
     ] {
-        let server = Server::start(answer);
-        frozen_by(&server.url(), why, &[words]);
+        let (place, server) = (SideFolder::new(), Server::start(server::ZERO));
+        let running = place.logged("log", guards(&server.url()).join(" "));
+        place.wait_for_log("log", "\"state\":\"fine\"");
+        server.answers(answer);
+        place.wait_for_log("log", why);
+        place.wait_for_log("log", "\"action\":\"frozen\"");
+        running.signal("-TERM");
+        running.end().says(143, &[words]);
     }
 }
 
 #[test]
-fn a_server_that_is_not_there_stops_the_command_and_the_end_says_why() {
+fn a_guard_that_cannot_be_read_at_the_start_is_refused() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", port.local_addr().unwrap());
+    let nowhere = format!("http://{}", port.local_addr().unwrap());
     drop(port);
-    let unknown = "\"state\":\"unknown\"";
-    frozen_by(&url, unknown, &["p99_ms of", "up could not be read"]);
+    let (page, silent) = (Server::start(PAGE), Server::start(""));
+    let [http, prometheus] = guards(&nowhere);
+    for (guard, words) in [
+        (http, "nothing listens"),
+        (prometheus, "nothing listens"),
+        (guards(&page.url())[1].clone(), "not JSON"),
+        (
+            guards(&silent.url())[1].clone(),
+            "the guard up cannot be read",
+        ),
+    ] {
+        let place = SideFolder::new();
+        let words_of = format!("{guard} -- touch ran");
+        place.side(words_of).says(1, &[words]);
+        assert!(!place.folder.path("ran").exists(), "{guard}");
+        assert_eq!(place.journals(), 0);
+    }
 }
 
 #[test]

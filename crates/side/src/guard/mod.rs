@@ -41,24 +41,32 @@ enum Watch {
     Prometheus(Prometheus),
 }
 
-/// Checks the guards before the command runs: URLs that no server could answer,
-/// targets that do not exist. A server that does not answer yet is no error.
+/// Checks the guards before the command runs: each target exists, and each server answers.
+/// One that never does would freeze the command for ever.
 pub(crate) fn check(root: &Root, specs: &[GuardSpec], cpus: &CpuSet) -> Result<(), SideError> {
     for spec in specs {
         let counts = match spec {
             GuardSpec::Http { url, limit, .. } => {
-                http::prepare(url, *limit, cpus).map_err(SideError::Guard)?;
+                // A cold service may take longer than it is allowed later.
+                let within = (*limit).max(prometheus::TIMEOUT);
+                let probe = http::prepare(url, within, cpus).and_then(|load| load.probe());
+                probe.map_err(SideError::Guard)?;
                 continue;
             }
-            GuardSpec::Prometheus { url, .. } => {
+            GuardSpec::Prometheus {
+                url, expression, ..
+            } => {
                 // The same URL grammar and host lookup as for a load.
                 http::prepare(url, prometheus::TIMEOUT, cpus).map_err(SideError::Guard)?;
+                prometheus::check(url, expression).map_err(|why| SideError::Unread {
+                    name: spec.name(),
+                    why,
+                })?;
                 continue;
             }
             GuardSpec::RunDelay { of, .. } => Delay::open(root, of).map(|delay| delay.counts()),
             GuardSpec::Psi { cgroup, .. } => Psi::open(root, cgroup.clone()).counts(),
         };
-        // A guard that is never read would freeze the command for ever.
         counts
             .map_err(SideError::Target)?
             .map_err(|reason| SideError::NotHere {

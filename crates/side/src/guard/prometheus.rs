@@ -109,6 +109,24 @@ fn ask(url: &str) -> Result<Sample, String> {
     sample(&answer)
 }
 
+/// Whether there is a Prometheus server that evaluates the expression. It may have no value now:
+/// a quantile of no requests.
+///
+/// # Errors
+/// Why not, as a clause.
+pub(super) fn check(url: &str, expression: &str) -> Result<(), String> {
+    let answer = get_text(&query(url, expression), TIMEOUT, MOST_BYTES);
+    succeeded(&answer.map_err(|error| error.to_string())?)
+}
+
+fn succeeded(answer: &str) -> Result<(), String> {
+    let outcome: Result<Outcome, _> = serde_json::from_str(answer);
+    match outcome.map_err(|error| lacks(&error, "no status"))?.status {
+        status if status == "success" => Ok(()),
+        status => Err(format!("the answer has status '{}'", shown(&status))),
+    }
+}
+
 fn query(url: &str, expression: &str) -> String {
     let mut query = format!("{url}/api/v1/query?query=");
     for byte in expression.bytes() {
@@ -174,11 +192,7 @@ pub fn number(answer: &str) -> Result<f64, String> {
 
 /// An answer is read thrice: for its status, for its kind, and for its number.
 fn sample(answer: &str) -> Result<Sample, String> {
-    let outcome: Result<Outcome, _> = serde_json::from_str(answer);
-    match outcome.map_err(|error| lacks(&error, "no status"))?.status {
-        status if status == "success" => {}
-        status => return Err(format!("the answer has status '{}'", shown(&status))),
-    }
+    succeeded(answer)?;
     let pair = match parse::<IgnoredAny>(answer, "no scalar and no vector")?.result_type {
         Kind::Scalar => Some(parse::<Pair>(answer, "no number")?.result),
         Kind::Vector => {
