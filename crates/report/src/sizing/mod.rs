@@ -183,7 +183,7 @@ fn is_rounded(report: &PlanReport<'_>) -> bool {
 
 fn instances(report: &PlanReport<'_>) -> String {
     let (sizing, asked) = (report.sizing, report.asked);
-    let (n, least) = (sizing.instances, sizing.least_instances);
+    let n = sizing.instances;
     let growth = format!(
         " and traffic grows beyond it by {} % of it per minute for the {} that a new one takes",
         number::trimmed(asked.growth_pct_per_min),
@@ -195,18 +195,33 @@ fn instances(report: &PlanReport<'_>) -> String {
         0 => "none of them is lost".to_owned(),
         k => format!("{k} of them {} lost", for_count(k, "is", "are")),
     };
-    let fewest = format!(
-        " The minimum is {}; the autoscaler below scales out early and holds {}.",
-        grouped(f64::from(least), 0),
-        grouped(f64::from(n), 0)
-    );
-    let fewest = words_if(least < n, &fewest);
     format!(
-        "{} {} the peak of {} while {lost}{growth}.{fewest}",
+        "{} {} the peak of {} while {lost}{growth}.{}",
         grouped(f64::from(n), 0),
         for_count(n, "instance carries", "instances carry"),
-        per_second(sizing.peak_rps)
+        per_second(sizing.peak_rps),
+        reserves(sizing, asked.failures)
     )
+}
+
+/// What the instances beyond those that carry the peak are for; nothing where there are none.
+fn reserves(sizing: &Sizing, failures: u32) -> String {
+    let grown = sizing.least_instances.saturating_sub(failures);
+    // It cannot be more than that: a peak that is grown is no smaller.
+    let carry = ((sizing.peak_rps / sizing.planned_rps).ceil() as u32).min(grown);
+    let early = sizing.instances.saturating_sub(sizing.least_instances);
+    let others: Vec<String> = [
+        (grown - carry, "for growth"),
+        (failures, "for the loss"),
+        (early, "because the autoscaler below scales out early"),
+    ]
+    .into_iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, what)| format!(", {} {what}", grouped(f64::from(n), 0)))
+    .collect();
+    let at_rest = grouped(f64::from(carry), 0);
+    let of = format!(" Of these, {at_rest} are for the peak{}.", others.concat());
+    words_if(!others.is_empty(), &of).to_owned()
 }
 
 fn at_peak(report: &PlanReport<'_>) -> String {
