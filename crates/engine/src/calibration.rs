@@ -76,8 +76,10 @@ fn step<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Step {
         trials.map(|t| (t.asked().get(), t.spec.setting.connections()))
     };
     let carried = asked(true).map(|(rate, _)| rate).reduce(f64::max);
-    // Fewer connections may have been the limit.
-    let over_these = asked(false).filter(|(_, connections)| *connections == now);
+    // Fewer connections may have been the limit, or a service that was slower then.
+    let over_these = asked(false).filter(|(rate, connections)| {
+        *connections == now && carried.is_none_or(|carried| *rate > carried)
+    });
     let missed = over_these.map(|(rate, _)| rate).reduce(f64::min);
     let is_mild = |t: &&Trial<S, O>| {
         t.spec.setting.connections() == now && MILD.contains(&(t.asked().get() / best))

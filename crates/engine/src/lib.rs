@@ -34,6 +34,7 @@ mod service;
 mod silence;
 mod site;
 pub mod visits;
+pub mod warm_up;
 mod window;
 
 pub use background::BackgroundJob;

@@ -55,9 +55,15 @@ fn retry_fits<S: TrialSetting, O>(
     trials: &[Trial<S, O>],
     pass: u32,
 ) -> bool {
-    let spent: Duration = trials.iter().map(|t| t.took).sum();
+    let spent = spent(trials);
     let to_come = settings.len() as u32 * (run.passes - pass - 1) + 1;
     spent + to_come * typical(run, trials) <= run.budget
+}
+
+/// What the trials took of the budget; the time to warm a service up is given apart.
+fn spent<S, O>(trials: &[Trial<S, O>]) -> Duration {
+    let counts = |t: &&Trial<S, O>| t.spec.phase != Phase::WarmUp;
+    trials.iter().filter(counts).map(|t| t.took).sum()
 }
 
 /// The time of a trial at a graduated setting: the mean of those so far, or
@@ -141,7 +147,7 @@ pub fn repeats<S: TrialSetting, O>(
     let is_due = |t: &Trial<S, O>| !t.verdict.is_valid() && t.spec.attempt < run.bounds.retries;
     let last_tries = trials.iter().enumerate().filter(is_last_try);
     let due = last_tries.filter(|(_, t)| is_due(t)).count();
-    let spent: Duration = trials.iter().map(|t| t.took).sum();
+    let spent = spent(trials);
     let room = run.budget.saturating_sub(spent + first_tries);
     (typical(run, trials) * due as u32).min(room)
 }

@@ -6,7 +6,8 @@ use plimsoll_engine::{Planner, RunError, Runner};
 use plimsoll_host::Root;
 use plimsoll_model::{
     CheckedPlan, Condition, CountedJob, FigureName, Findings, Goal, ImplausiblePlan, Judgement,
-    NamedFigure, Phase, Plan, Requirement, RunPlan, Trial, TrialSetting, human_minutes,
+    NamedFigure, Phase, Plan, Requirement, RunPlan, ServiceWarmUp, Trial, TrialSetting, counted,
+    human_minutes,
 };
 use plimsoll_report::chart::LiveCharts;
 use plimsoll_report::{Document, Report};
@@ -179,6 +180,17 @@ impl Stage {
     pub(crate) fn idle(run: &RunPlan) -> Option<Stage> {
         let words = format!("the machine without load, for {}", human_minutes(run.idle));
         (!run.idle.is_zero()).then(|| Stage::new(Phase::Idle, words))
+    }
+
+    /// The load before anything is measured, if the run has it.
+    pub(crate) fn warm_up(plan: &Plan) -> Option<Stage> {
+        let warm_up = plan.service_warm_up?;
+        let long = match warm_up {
+            ServiceWarmUp::Time(time) => human_minutes(time),
+            ServiceWarmUp::Requests(requests) => counted(requests, "request", "requests"),
+        };
+        let words = format!("the service warms up, for {long}");
+        Some(Stage::new(Phase::WarmUp, words))
     }
 
     /// The visits.

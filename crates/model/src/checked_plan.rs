@@ -1,7 +1,7 @@
 //! Whether a plan from a file is one that a run could have made. Flags have limits of
 //! their own; these are wider, and keep sums of times and counts within their types.
 
-use crate::{CopiesPlan, PhasedRate, Plan, RunPlan, StepPlan, Workload, YieldPlan};
+use crate::{CopiesPlan, PhasedRate, Plan, RunPlan, ServiceWarmUp, StepPlan, Workload, YieldPlan};
 use std::time::Duration;
 
 /// The longest time in a plan.
@@ -77,6 +77,9 @@ impl CheckedPlan for Plan {
                 calibration.first.get(),
                 f64::MIN_POSITIVE,
             )?;
+        }
+        if let Some(ServiceWarmUp::Time(length)) = self.service_warm_up {
+            time("service_warm_up.time_ns", length)?;
         }
         count("calibration.retries", calibration.retries.into(), 0)?;
         if let Some(search) = &self.search {

@@ -98,7 +98,7 @@ pub use picture::{
 };
 pub use plan::{
     Arrivals, Bounds, CalibrationPlan, CpuPlan, InterruptTime, LoadLevel, LoadLevelError, Pace,
-    Plan, RunPlan, SCHEMA_VERSION, SearchPlan, WarmUp,
+    Plan, RunPlan, SCHEMA_VERSION, SearchPlan, ServiceWarmUp, WarmUp,
 };
 pub use plural::{counted, for_count};
 pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};

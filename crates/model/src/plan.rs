@@ -73,6 +73,10 @@ pub struct Plan {
     pub levels: Vec<LoadLevel>,
     /// How the rated rate is found.
     pub calibration: CalibrationPlan,
+    /// How long the service is loaded before that; left out for not at all, as in older
+    /// records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_warm_up: Option<ServiceWarmUp>,
     /// A shell command that restarts the service before each pass over the
     /// levels.
     #[serde(default)]
@@ -113,6 +117,7 @@ impl Plan {
                 retries: 0,
                 rated: None,
             },
+            service_warm_up: None,
             smt: None,
             restart: None,
             search: None,
@@ -219,6 +224,31 @@ impl WarmUp {
         WarmUp {
             min: length,
             max: length,
+        }
+    }
+}
+
+/// How long a service is loaded before anything is measured, until it has compiled and cached
+/// what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceWarmUp {
+    /// For so many nanoseconds.
+    #[serde(rename = "time_ns", with = "crate::Ns")]
+    Time(Duration),
+    /// With so many answers.
+    Requests(u64),
+}
+
+impl ServiceWarmUp {
+    /// What is left of it after so much time and so many answers; `None` if it is done.
+    pub fn left(self, spent: Duration, answered: u64) -> Option<ServiceWarmUp> {
+        match self {
+            ServiceWarmUp::Time(all) if spent < all => Some(ServiceWarmUp::Time(all - spent)),
+            ServiceWarmUp::Requests(all) if answered < all => {
+                Some(ServiceWarmUp::Requests(all - answered))
+            }
+            _ => None,
         }
     }
 }

@@ -14,6 +14,8 @@ use std::time::Duration;
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     Idle,
+    /// Loading a service that gets faster with use. Nothing follows from it.
+    WarmUp,
     /// Finding the rated rate.
     Calibration,
     /// A graduated level.

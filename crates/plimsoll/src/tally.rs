@@ -10,7 +10,8 @@ pub(crate) fn tally<'a, S: 'a, O: 'a>(
     let mut tally = TrialTally::default();
     let mut kinds = Vec::new();
     let (mut drawn, mut drawn_within) = (Duration::ZERO, Duration::ZERO);
-    for trial in trials {
+    let counts = |t: &&Trial<S, O>| t.spec.phase != Phase::WarmUp;
+    for trial in trials.into_iter().filter(counts) {
         tally.all += 1;
         let why = why(&trial.verdict);
         tally.invalid += u64::from(trial.verdict != Verdict::Valid);

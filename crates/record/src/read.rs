@@ -110,6 +110,7 @@ fn spec<S: DeserializeOwned>(row: &Row<'_>) -> Result<TrialSpec<S>> {
     let phase: String = row.get("phase")?;
     let phase = match phase.as_str() {
         "idle" => Phase::Idle,
+        "warm_up" => Phase::WarmUp,
         "calibration" => Phase::Calibration,
         "level" => Phase::Level {
             level: optional_level(row, "load_pct")?,

@@ -1,7 +1,7 @@
 -- One row per trial, in the order they were made.
 CREATE TABLE trial (
     id                INTEGER PRIMARY KEY,
-    phase             TEXT    NOT NULL,  -- idle, calibration, level, search, confirmation, ...
+    phase             TEXT    NOT NULL,  -- idle, warm_up, calibration, level, search, confirmation, ...
     load_pct          REAL,              -- of a level: its share of the rated rate
     asked_rps         REAL,              -- the offered rate
     setting_json      TEXT    NOT NULL,  -- what the trial was made at, as its experiment has it

@@ -154,6 +154,7 @@ where
 fn phase_cells(phase: Phase) -> (&'static str, Option<f64>) {
     match phase {
         Phase::Idle => ("idle", None),
+        Phase::WarmUp => ("warm_up", None),
         Phase::Calibration => ("calibration", None),
         Phase::Level { level } => ("level", level.map(|l| l.pct())),
         Phase::Search => ("search", None),

@@ -195,20 +195,29 @@ fn clustered(goal: Goal) -> String {
 fn shifted(goal: Goal, change_pct: f64) -> String {
     let way = way(change_pct);
     let by = number::pct(change_pct.abs());
+    let then = next_time(change_pct > 0.0);
     format!(
         "What is carried within {goal} {way} by {by} % while it was searched for: the service or \
          its machine was not in a steady state. The interval does not cover that; sweep again, \
-         and measure longer if it warms up or leaks."
+         {then}."
     )
+}
+
+/// What to do about a service that got faster, or slower, while it was measured.
+fn next_time(was_faster: bool) -> &'static str {
+    match was_faster {
+        true => "with --warm-up if it compiles or caches as it runs",
+        false => "and measure longer if it leaks",
+    }
 }
 
 fn trend(change_pct: f64) -> String {
     let way = way(change_pct);
     let by = number::pct(change_pct.abs());
+    let then = next_time(change_pct < 0.0);
     format!(
         "Mean latency at equal loads {way} by {by} % in the course of the levels: the service or \
-         its machine was not in a steady state. Sweep again; measure longer if it warms up or \
-         leaks."
+         its machine was not in a steady state. Sweep again, {then}."
     )
 }
 

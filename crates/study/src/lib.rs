@@ -63,9 +63,20 @@ use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, CpuGauge, Doubt, Estimate, Findings, Phase,
     Plan, PooledCpu, Rate, RatedRate, Setting, Share, Trial, Workload,
 };
+use std::borrow::Cow;
+
+/// The trials without those that warmed the service up, from which nothing follows.
+pub fn measured<S: Clone, O: Clone>(trials: &[Trial<S, O>]) -> Cow<'_, [Trial<S, O>]> {
+    let warms_up = |t: &Trial<S, O>| t.spec.phase == Phase::WarmUp;
+    match trials.iter().any(warms_up) {
+        false => Cow::Borrowed(trials),
+        true => trials.iter().filter(|t| !warms_up(t)).cloned().collect(),
+    }
+}
 
 /// All that can be concluded from the trials of a run so far.
 pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
+    let trials = &*measured(trials);
     let rated = rated::rated(plan, trials);
     let levels = levels::levels(plan, trials, rated.as_ref());
     let light = light::light_load(plan, &levels, trials, rated.as_ref());

@@ -42,7 +42,7 @@ pub fn before_jobs(trials: &[YieldTrial]) -> &[YieldTrial] {
 /// All that can be concluded from the trials of a yield run so far.
 pub fn findings(plan: &YieldPlan, trials: &[YieldTrial]) -> YieldFindings {
     let side = &plan.sideload;
-    let rated = rated(&plan.load, before_jobs(trials));
+    let rated = rated(&plan.load, &crate::measured(before_jobs(trials)));
     let of_arms = Seen::of(trials, None);
     let noise = arm::change(&of_arms, Arm::ServiceAgain);
     let noise_floor_pct = noise

@@ -2,14 +2,14 @@
 
 use super::hash::HashArgs;
 use super::run::RunArgs;
-use super::value::{cgroup, cpus, pid, positive_duration};
+use super::value::{cgroup, cpus, pid, positive_duration, service_warm_up};
 use clap::{ArgGroup, Args, ValueEnum};
 use plimsoll_engine::{RunError, Site};
 use plimsoll_host::{Root, online_cpus};
 use plimsoll_load::hash;
 use plimsoll_model::{
     Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HashService, HttpService, InterruptTime, RunPlan,
-    ServiceAt, TlsFiles, Workload, parse_duration,
+    ServiceAt, ServiceWarmUp, TlsFiles, Workload, parse_duration,
 };
 use std::fs::File;
 use std::io::Read;
@@ -95,6 +95,14 @@ pub(crate) struct ServerArgs {
     /// The service's cgroup, as a path below the cgroup mount.
     #[arg(long, value_name = "PATH", value_parser = cgroup)]
     pub service_cgroup: Option<String>,
+}
+
+/// Of experiments that measure a service as it is once it has run for a while.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct WarmUpArgs {
+    /// Load the service before anything is measured, for so long (30s) or with so many requests (50000): for one that compiles or caches as it runs.
+    #[arg(long, value_name = "TIME|N", requires = "url", help_heading = FOR_A_SERVER, value_parser = service_warm_up, allow_hyphen_values = true)]
+    pub(crate) warm_up: Option<ServiceWarmUp>,
 }
 
 const MOST_OF_BODY: Bytes = Bytes(64 << 20);

@@ -1,7 +1,7 @@
 //! Parsers of values that several experiments take. An error says what is
 //! wanted instead.
 
-use plimsoll_model::{Bytes, CpuSet, Rate, Share, parse_duration};
+use plimsoll_model::{Bytes, CpuSet, Rate, ServiceWarmUp, Share, parse_duration};
 use std::time::Duration;
 
 /// A set of CPUs.
@@ -98,6 +98,21 @@ pub fn positive_duration(text: &str) -> Result<Duration, String> {
         })
 }
 
+/// How long a service is loaded before anything is measured.
+pub fn service_warm_up(text: &str) -> Result<ServiceWarmUp, String> {
+    let time = positive_duration(text).ok().map(ServiceWarmUp::Time);
+    let requests = || {
+        text.parse()
+            .ok()
+            .filter(|n| (1..=1_000_000_000).contains(n))
+    };
+    time.or_else(|| requests().map(ServiceWarmUp::Requests))
+        .ok_or_else(|| {
+            "give a time up to a day with its unit, such as 30s, or a number of requests, such as 50000"
+                .to_owned()
+        })
+}
+
 /// A rate of requests.
 pub fn rate(text: &str) -> Result<Rate, String> {
     let number: f64 = text.parse().map_err(|_| WANTED_RATE.to_owned())?;
@@ -118,6 +133,16 @@ pub fn window(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_warm_up_is_a_time_or_a_number_of_requests() {
+        let time = ServiceWarmUp::Time(Duration::from_secs(30));
+        assert_eq!(service_warm_up("30s"), Ok(time));
+        assert_eq!(service_warm_up("500"), Ok(ServiceWarmUp::Requests(500)));
+        for bad in ["0", "0s", "-1", "1e3", "30x", "", "25h"] {
+            assert!(service_warm_up(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn invalid_times_are_refused() {

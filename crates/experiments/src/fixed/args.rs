@@ -3,7 +3,7 @@
 use super::offered_rate::{OfferedRate, offered_rate};
 use crate::args::phases::{Phases, phases, ramp};
 use crate::args::value::{rate, window};
-use crate::args::{FIXED_OF_SERVER, LoadArgs, url_or_record};
+use crate::args::{FIXED_OF_SERVER, LoadArgs, WarmUpArgs, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::Rate;
@@ -55,7 +55,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("connections", "Connections kept open"),
         ("insecure", "Accept any TLS certificate"),
     ],
-    fixed: &[FLAGS, FIXED_OF_SERVER],
+    fixed: &[FLAGS, FIXED_OF_SERVER, &["warm_up"]],
 };
 
 /// `plimsoll run`
@@ -82,7 +82,7 @@ pub struct FixedArgs {
     #[arg(long, value_name = "PHASES", value_parser = phases, conflicts_with_all = ["rate", "requests", "ramp", "step", "duration"], allow_hyphen_values = true)]
     pub(super) pattern: Option<Phases>,
 
-    /// How long it measures, after a warm-up of a second (default: 10s).
+    /// How long it measures, after a warm-up of a second or of --warm-up (default: 10s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window, allow_hyphen_values = true)]
     pub(super) duration: Option<Duration>,
 
@@ -97,4 +97,7 @@ pub struct FixedArgs {
 
     #[command(flatten)]
     pub(super) load: LoadArgs,
+
+    #[command(flatten)]
+    pub(super) warm_up: WarmUpArgs,
 }

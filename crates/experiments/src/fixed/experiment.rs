@@ -45,7 +45,10 @@ impl Experiment for FixedRate {
         let phases = shape::phases(args)?;
         let workload = args.load.workload(args.url.as_deref(), root)?;
         let site = Site::of(&workload, root)?;
-        let plan = plan::plan(&args.load, (asked, phases), workload, &site, root);
+        let mut plan = plan::plan(&args.load, (asked, phases), workload, &site, root);
+        if let Some(asked) = args.warm_up.warm_up {
+            plan.load.run.warm_up = plan::warm_up(asked, plan.rate)?;
+        }
         let notes = note.into_iter().collect();
         Ok(Prepared { plan, site, notes })
     }

@@ -5,8 +5,8 @@ use crate::defaults::ms;
 use plimsoll_engine::{RunError, Site};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    CheckedPlan, ImplausiblePlan, PhasedRate, Plan, Rate, RatePhase, TrialSetting, WarmUp,
-    Workload, human_duration,
+    CheckedPlan, ImplausiblePlan, PhasedRate, Plan, Rate, RatePhase, ServiceWarmUp, TrialSetting,
+    WarmUp, Workload, human_duration,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,13 +44,13 @@ impl FixedPlan {
     /// requests that are waited for. Phases begin after a break in which the window opens: so no other
     /// request lies in it.
     pub(super) fn offered(&self) -> PhasedRate {
-        let parts = self.parts();
+        let (parts, warm_up) = (self.parts(), self.load.run.warm_up.min);
         let rate = parts.first().map_or(self.rate, |first| first.rate);
         let at = |length| RatePhase { length, rate };
         let mut all = match self.phases.is_empty() {
-            true => vec![at(WARM_UP + LEAD)],
+            true => vec![at(warm_up + LEAD)],
             false => vec![
-                at(WARM_UP),
+                at(warm_up),
                 RatePhase {
                     length: LEAD,
                     rate: Rate::ZERO,
@@ -186,4 +186,18 @@ pub(super) fn plan(
     // What was asked is measured once, whatever else runs here.
     load.run.bounds.retries = 0;
     FixedPlan { rate, phases, load }
+}
+
+/// The load before the window: what is asked for, and at least a second.
+pub(super) fn warm_up(asked: ServiceWarmUp, rate: Rate) -> Result<WarmUp, RunError> {
+    let length = match asked {
+        ServiceWarmUp::Time(time) => Some(time),
+        ServiceWarmUp::Requests(n) => Duration::try_from_secs_f64(n as f64 / rate.get()).ok(),
+    };
+    let length = length.filter(|length| *length <= LONGEST).ok_or_else(|| {
+        RunError::Usage(format!(
+            "the requests of --warm-up take more than a day at {rate}; give fewer, or a higher --rate"
+        ))
+    })?;
+    Ok(WarmUp::fixed(length.max(WARM_UP)))
 }

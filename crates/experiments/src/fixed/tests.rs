@@ -2,12 +2,12 @@
 
 use super::FixedFindings;
 use super::phases::{self, FixedOutcome, PhaseAnswers, PhaseFound};
-use super::plan::{AtRate, FixedPlan, asked};
+use super::plan::{AtRate, FixedPlan, asked, warm_up};
 use super::study::{due, findings, is_slow};
 use crate::experiment::Experiment;
 use plimsoll_model::{
-    CpuTime, HttpService, Phase, Plan, Rate, RatePhase, Second, ServiceUse, Slot, Trial, TrialSpec,
-    Workload,
+    CpuTime, HttpService, Phase, Plan, Rate, RatePhase, Second, ServiceUse, ServiceWarmUp, Slot,
+    Trial, TrialSpec, Workload,
 };
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -25,6 +25,18 @@ fn a_number_of_requests_is_a_time_at_the_rate() {
     let refused = |rps, requests| of(Some(rps), Some(requests)).unwrap_err().to_string();
     assert!(refused(5000.0, 10).contains("2ms"));
     assert!(refused(1.0, 100_000).contains("more than a day"));
+}
+
+#[test]
+fn a_service_is_warmed_up_for_a_time_or_for_requests_at_the_rate() {
+    let rate = Rate::per_second(100.0).unwrap();
+    let seconds = |asked| warm_up(asked, rate).map(|length| length.max.as_secs_f64());
+    let time = |s| ServiceWarmUp::Time(Duration::from_secs_f64(s));
+    assert_eq!(seconds(time(30.0)).unwrap(), 30.0);
+    assert_eq!(seconds(time(0.5)).unwrap(), 1.0, "as without");
+    assert_eq!(seconds(ServiceWarmUp::Requests(500)).unwrap(), 5.0);
+    let refused = seconds(ServiceWarmUp::Requests(1_000_000_000)).unwrap_err();
+    assert!(refused.to_string().contains("more than a day"), "{refused}");
 }
 
 /// Two seconds at 1,000/s, of which so many are answered, each after a millisecond.
@@ -133,6 +145,7 @@ fn phases_have_their_own_rates_and_long_lists_are_joined() {
     assert_eq!(AtRate::of(&plan).to_string(), "100/s to 300/s");
 
     // The first phase begins 1.1 s after the load, at the rate of the warm-up.
+    plan.load.run.warm_up = warm_up(ServiceWarmUp::Requests(1), plan.rate).unwrap();
     let second = |at_ms| Second {
         at: Duration::from_millis(at_ms),
         length: Duration::from_secs(1),

@@ -1,7 +1,7 @@
 //! The flags of `plimsoll sweep`.
 
 use crate::args::value::{rate, share, window};
-use crate::args::{Effort, LoadArgs, URL_OR_RECORD, url_or_record};
+use crate::args::{Effort, LoadArgs, URL_OR_RECORD, WarmUpArgs, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::{Goal, LoadLevel, Rate, Share};
@@ -55,6 +55,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         "arrivals",
         "cpus",
         "restart",
+        "warm_up",
         "insecure",
         "expect_status",
         "service_cpus",
@@ -112,8 +113,11 @@ pub struct SweepArgs {
         value_parser = clap::value_parser!(u32).range(128..), allow_negative_numbers = true)]
     pub(super) max_connections: Option<u32>,
 
+    #[command(flatten)]
+    pub(super) warm_up: WarmUpArgs,
+
     /// A command that restarts the service, run by sh before each pass over the levels; shows how much varies between restarts.
-    #[arg(long, value_name = "CMD", requires = "url", help_heading = crate::args::FOR_A_SERVER)]
+    #[arg(long, value_name = "CMD", requires = "url", conflicts_with = "warm_up", help_heading = crate::args::FOR_A_SERVER)]
     pub(super) restart: Option<String>,
 
     /// node_exporter of the host where the service is, such as http://host:9100/metrics.

@@ -114,6 +114,7 @@ pub fn plan(
         goals,
         arrivals: args.load.arrivals.into(),
         levels,
+        service_warm_up: args.warm_up.warm_up,
         pace: None,
         first_answer_bytes: None,
         run: RunPlan {

@@ -5,9 +5,10 @@ use plimsoll_engine::calibration::{CALIBRATION_TRIALS, rated_or_next};
 use plimsoll_engine::order::derive;
 use plimsoll_engine::pace::paced;
 use plimsoll_engine::visits::{AROUND, graduated, idle, progress, visited};
-use plimsoll_engine::{Next, Planner, Progress};
+use plimsoll_engine::{Next, Planner, Progress, warm_up};
 use plimsoll_model::{Phase, Plan, Rate, Setting, Trial, TrialSpec};
 use plimsoll_study::connections::adjustable;
+use plimsoll_study::measured;
 use std::time::Duration;
 
 /// Plans the trials of a sweep.
@@ -19,12 +20,14 @@ impl Planner for SweepPlanner<'_> {
     type Outcome = ();
 
     fn next(&self, trials: &[Trial]) -> Next<Setting> {
+        let seed = derive(self.0.run.seed, trials.len() as u64);
+        let (all, trials) = (trials, &*measured(trials));
         let plan = &paced(self.0, trials);
-        let seed = derive(plan.run.seed, trials.len() as u64);
-        if let Some(spec) = idle(&plan.run, Setting::Idle, trials, seed) {
+        let offer = |rate, connections| Setting::Offer { rate, connections };
+        let before = idle(&plan.run, Setting::Idle, trials, seed);
+        if let Some(spec) = before.or_else(|| warm_up::next(plan, all, None, offer, seed)) {
             return Next::Trial(spec);
         }
-        let offer = |rate, connections| Setting::Offer { rate, connections };
         let rated = match rated_or_next(plan, trials, offer, seed) {
             Ok(rated) => rated,
             Err(next) => return next,
@@ -41,6 +44,8 @@ impl Planner for SweepPlanner<'_> {
     }
 
     fn progress(&self, trials: &[Trial]) -> Progress {
+        let warm_up = warm_up::left(self.0, trials);
+        let trials = &*measured(trials);
         let plan = &paced(self.0, trials);
         let calibrates = plan.calibration.rated.is_none() && visited(trials) == 0;
         let of_calibration = |t: &&Trial| t.spec.phase == Phase::Calibration;
@@ -51,7 +56,7 @@ impl Planner for SweepPlanner<'_> {
         let one_calibration = plan.run.warm_up.min + plan.calibration.window + AROUND;
         let idle_left =
             idle(&plan.run, Setting::Idle, trials, 0).map_or(Duration::ZERO, |i| i.window);
-        let before = one_calibration * calibrations_left as u32 + idle_left;
+        let before = one_calibration * calibrations_left as u32 + idle_left + warm_up;
         let visits = progress(&plan.run, plan.levels.len(), trials, before);
         Progress {
             left: visits.left + threads::left(plan, trials) + search::left(plan, trials),
@@ -71,6 +76,7 @@ pub fn describe(spec: &TrialSpec) -> String {
     };
     match spec.phase {
         Phase::Idle => "idle baseline".to_owned(),
+        Phase::WarmUp => format!("warm-up at {rate}"),
         Phase::Calibration => match connections {
             Some(connections) => format!("calibration at {rate} over {connections} connections"),
             None => format!("calibration at {rate}"),

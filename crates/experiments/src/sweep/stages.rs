@@ -16,7 +16,15 @@ pub(super) fn of(plan: &Plan) -> Vec<Stage> {
     let search = plan.search.as_ref();
     let search = search.map(|search| Stage::new(Phase::Search, capacity(plan, search)));
     let levels = Some(Stage::visits(levels(plan)));
-    let parts = [Stage::idle(&plan.run), calibration, levels, threads, search];
+    let idle = Stage::idle(&plan.run);
+    let parts = [
+        idle,
+        Stage::warm_up(plan),
+        calibration,
+        levels,
+        threads,
+        search,
+    ];
     parts.into_iter().flatten().collect()
 }
 

@@ -2,7 +2,7 @@
 
 use super::StepLoads;
 use crate::args::value::{positive_duration, rate, share, window};
-use crate::args::{Effort, FIXED_OF_SERVER, LoadArgs, url_or_record};
+use crate::args::{Effort, FIXED_OF_SERVER, LoadArgs, WarmUpArgs, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::{Arm, Budget, LoadLevel, Rate, Share};
@@ -55,7 +55,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ),
         ("passes", "How often each arm is visited"),
     ],
-    fixed: &[FLAGS, FIXED_OF_SERVER],
+    fixed: &[FLAGS, FIXED_OF_SERVER, &["warm_up"]],
 };
 
 const YIELD_HELP: &str = "\
@@ -152,6 +152,9 @@ pub struct YieldArgs {
 
     #[command(flatten)]
     pub(super) service: LoadArgs,
+
+    #[command(flatten)]
+    pub(super) warm_up: WarmUpArgs,
 }
 
 impl YieldArgs {

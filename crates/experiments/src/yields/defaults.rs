@@ -116,6 +116,7 @@ pub(super) fn plan(
             retries: 1,
             rated: args.rated,
         },
+        service_warm_up: args.warm_up.warm_up,
         run: RunPlan {
             passes: args.passes.unwrap_or(times.passes),
             window: window.unwrap_or(usual_window),

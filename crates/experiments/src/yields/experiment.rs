@@ -138,10 +138,12 @@ impl Experiment for Yield {
             "{visits}, each {} times, in shuffled order",
             plan.load.run.passes
         );
-        vec![
+        let warm_up = Stage::warm_up(&plan.load).into_iter();
+        let others = [
             Stage::new(Phase::Calibration, calibration),
             Stage::visits(arms),
-        ]
+        ];
+        warm_up.chain(others).collect()
     }
 
     fn findings(plan: &YieldPlan, trials: &[YieldTrial]) -> YieldFindings {

@@ -5,11 +5,12 @@ use plimsoll_engine::Next;
 use plimsoll_engine::calibration::{self, CALIBRATION_TRIALS};
 use plimsoll_engine::order::derive;
 use plimsoll_engine::visits::{graduated, repeats, typical};
-use plimsoll_engine::{Planner, Progress};
+use plimsoll_engine::{Planner, Progress, warm_up};
 use plimsoll_model::{
     Arm, BesideRate, CpuUse, Job, Phase, Rate, Share, SideloadPlan, StepPlan, TrialSpec,
     YieldOutcome, YieldPlan, YieldSetting, YieldTrial,
 };
+use plimsoll_study::measured;
 use plimsoll_study::yields::before_jobs;
 use std::time::Duration;
 
@@ -25,11 +26,19 @@ impl Planner for YieldPlanner<'_> {
         let plan = self.0;
         let side = &plan.sideload;
         let seed = derive(plan.load.run.seed, trials.len() as u64);
+        let offer = |rate, _| YieldSetting::Offer { rate };
+        let known = match side.service {
+            BesideRate::Rate(rate) => Some(rate),
+            BesideRate::Load(_) => None,
+        };
+        if let Some(spec) = warm_up::next(&plan.load, trials, known, offer, seed) {
+            return Next::Trial(spec);
+        }
         let rate = match side.service {
             BesideRate::Rate(rate) => rate,
             BesideRate::Load(level) => {
-                let offer = |rate, _| YieldSetting::Offer { rate };
-                match calibration::rated_or_next(&plan.load, before_jobs(trials), offer, seed) {
+                let before = measured(before_jobs(trials));
+                match calibration::rated_or_next(&plan.load, &before, offer, seed) {
                     Ok(rated) => level.of(rated),
                     Err(next) => return next,
                 }
@@ -67,6 +76,7 @@ impl Planner for YieldPlanner<'_> {
             _ => 0,
         };
         let first_tries = visits.iter().copied().map(still).sum::<Duration>()
+            + warm_up::left(&plan.load, trials)
             + (plan.load.run.warm_up.min + plan.load.calibration.window) * calibrations as u32;
         Progress {
             done: done.len(),
@@ -77,6 +87,9 @@ impl Planner for YieldPlanner<'_> {
 
     fn describe(&self, spec: &TrialSpec<YieldSetting>) -> String {
         match spec.setting {
+            YieldSetting::Offer { rate } if spec.phase == Phase::WarmUp => {
+                format!("warm-up at {rate}")
+            }
             YieldSetting::Offer { rate } => format!("calibration at {rate}"),
             YieldSetting::Beside { arm, headroom, .. } => describe_arm(arm, headroom),
         }

@@ -31,6 +31,7 @@ pub(crate) struct About {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     Idle,
+    WarmUp,
     Calibration,
     Levels,
     Threads,
@@ -42,6 +43,7 @@ impl Group {
     pub(crate) fn of(phase: Phase) -> Group {
         match phase {
             Phase::Idle => Group::Idle,
+            Phase::WarmUp => Group::WarmUp,
             Phase::Calibration => Group::Calibration,
             Phase::Level { .. } => Group::Levels,
             Phase::OneThreadPerCore | Phase::TwoThreadsPerCore => Group::Threads,
@@ -53,6 +55,7 @@ impl Group {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Group::Idle => "idle",
+            Group::WarmUp => "warm-up",
             Group::Calibration => "calibration",
             Group::Levels => "settings",
             Group::Threads => "threads",

@@ -103,6 +103,7 @@ fn what(trial: &TrialPicture) -> String {
             |share| format!("{arm}, {} % headroom", number::trimmed_pct(share.pct())),
         ),
         (Phase::Idle, _) | (_, PictureSetting::Idle) => "no load".to_owned(),
+        (Phase::WarmUp, _) => "warming the service up".to_owned(),
         (Phase::Calibration, _) => "finding the rated rate".to_owned(),
         (Phase::OneThreadPerCore, _) => "full load, one thread of each core".to_owned(),
         (Phase::TwoThreadsPerCore, _) => "full load, both threads of each core".to_owned(),

@@ -42,6 +42,7 @@ pub struct Capacity {
 impl Run {
     /// A run of this plan, with these trials and what was found from them.
     pub fn of(name: &str, plan: &Plan, trials: &[Trial], findings: &Findings) -> Run {
+        let trials = &*crate::measured(trials);
         let is_table = matches!(plan.workload, Workload::Imported(_));
         let capacities = findings.capacity.iter();
         Run {

@@ -189,7 +189,10 @@ fn table(view: View<'_>) -> Vec<Column> {
 }
 
 fn trial(trial: &TrialPicture) -> Option<(f64, f64)> {
-    let is_load = !matches!(trial.phase, Phase::Idle | Phase::Calibration);
+    let is_load = !matches!(
+        trial.phase,
+        Phase::Idle | Phase::WarmUp | Phase::Calibration
+    );
     let counts = is_load && trial.invalid.is_empty();
     trial.load_pct.zip(trial.cpu_pct).filter(|_| counts)
 }
