@@ -151,8 +151,8 @@ fn ended(errno: Errno) -> LoadError {
         Errno::ADDRNOTAVAIL => LoadError::system(
             "the load generator has no free port for another connection",
             errno,
-            "a port is free a minute after its connection ended: keep connections alive, or \
-             offer less",
+            "a port may be in use until a minute after its connection ended: use fewer \
+             connections (-c), keep them alive, or offer less",
         ),
         _ => system("waiting for answers or opening a connection", errno),
     }
