@@ -1,8 +1,8 @@
 //! The client's connections and the length of trials follow a slow service.
 
 use crate::simulated::{conducted, flags, plan};
-use crate::sweep::SweepPlanner;
 use crate::sweep::defaults::adapt;
+use crate::sweep::{SweepArgs, SweepPlanner};
 use plimsoll_model::{
     ConnectionUse, HttpService, LimitedBy, Phase, Plan, Trial, TrialSetting, TrialSpec, Workload,
 };
@@ -184,4 +184,33 @@ fn a_resumed_run_makes_the_same_trials_over_the_same_connections() {
         slow.sweep(&plan, &mut trials);
         assert_eq!(trials, whole, "killed after {killed_after} trials");
     }
+}
+
+#[test]
+fn nothing_follows_from_the_trials_that_warm_a_service_up() {
+    let slow = Slow {
+        latency_s: 0.01,
+        service_rps: 5000.0,
+    };
+    let swept = |line: &str| {
+        let mut plan = slow.plan("");
+        let args: SweepArgs = flags(&format!("http://a/ {line}"));
+        plan.service_warm_up = args.warm_up.warm_up;
+        let mut trials: Vec<Trial> = vec![];
+        slow.sweep(&plan, &mut trials);
+        (plan, trials)
+    };
+    let (plan, trials) = swept("--warm-up 5s");
+    let warms_up = |t: &Trial| t.spec.phase == Phase::WarmUp;
+    let spent: Duration = trials.iter().filter(|t| warms_up(t)).map(|t| t.took).sum();
+    assert!(spent >= Duration::from_secs(5), "{spent:?}");
+    // After the idle machine, and before all else.
+    let first: Vec<Phase> = trials.iter().map(|t| t.spec.phase).take(3).collect();
+    assert_eq!(first[0], Phase::Idle);
+    assert_eq!(first[1..], [Phase::WarmUp; 2]);
+    let without: Vec<Trial> = trials.iter().filter(|t| !warms_up(t)).cloned().collect();
+    let found = |trials: &[Trial]| plimsoll_study::findings(&plan, trials);
+    assert_eq!(found(&trials), found(&without));
+    let (_, cold) = swept("");
+    assert!(!cold.iter().any(warms_up));
 }
