@@ -72,10 +72,6 @@ impl Worker {
                 self.wake_up.record(planned, self.session.now_ns());
             }
             self.step(&mut ready);
-            if let Some(errno) = self.connections.exhausted() {
-                self.wait_for_the_end(&mut ready)?;
-                return Err(errno);
-            }
             now = self.session.now_ns();
             self.expire(now);
         }
@@ -85,18 +81,8 @@ impl Worker {
         let used = self.connections.served(self.pacer.waited());
         self.tally.connections(used);
         self.pacer.close(now, &self.tally);
-        Ok(())
-    }
-
-    /// Offers nothing more. The sensors of the trial read this thread until its end.
-    fn wait_for_the_end(&mut self, ready: &mut Vec<Ready>) -> Result<(), Errno> {
-        while !self.session.is_stopping() {
-            let now = self.session.now_ns();
-            self.poller
-                .wait(now, Until::At(now + 1_000_000_000), ready)?;
-            ready.clear();
-        }
-        Ok(())
+        // No earlier: a guard goes on, and the sensors of a trial read this thread.
+        self.connections.exhausted().map_or(Ok(()), Err)
     }
 
     /// Whether every request of the window has ended or must end.
