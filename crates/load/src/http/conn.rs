@@ -22,8 +22,6 @@ pub(super) enum Phase {
         /// Bytes of the request written so far.
         written: usize,
     },
-    /// Answered for the last time: the server has announced to close it.
-    Closing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +35,7 @@ pub(super) enum Outcome {
         answer: Answer,
         /// Time between the arrival of the answer's end and its reading.
         age: Duration,
-        /// Whether the connection is now idle; otherwise it is ended.
+        /// Whether the connection is now idle; otherwise it must be closed.
         reusable: bool,
         /// There may be more to read without a new edge.
         more: bool,
@@ -88,7 +86,6 @@ impl Conn {
 
     /// Starts to connect; the caller must register the socket.
     pub(super) fn open(&mut self, target: &Target) -> Result<&TcpStream, NotOpened> {
-        self.abort();
         self.phase = Phase::Connecting;
         let stream = begin_connect(target.address()).map_err(not_opened)?;
         let session = target.session();
@@ -104,20 +101,9 @@ impl Conn {
             .stream())
     }
 
-    /// Ends the connection after its last answer. A server that announced to close it is
-    /// left to do so until the place is needed, as clients do: a reset would show in its log.
-    pub(super) fn end(&mut self, server_closes: bool) {
-        if !server_closes {
-            return self.abort();
-        }
-        self.phase = Phase::Closing;
-        if self.hung_up {
-            self.close();
-        }
-    }
-
-    /// Closes the connection. With an outstanding answer it is aborted, so that
-    /// the server need not finish it.
+    /// Closes the connection. After a request it is aborted, at once: the server need not finish
+    /// an answer, may wait for the end of this connection before it serves another, and no
+    /// port stays in use (TIME_WAIT).
     pub(super) fn close(&mut self) {
         if matches!(self.phase, Phase::Busy { .. }) {
             return self.abort();
@@ -172,8 +158,6 @@ impl Conn {
             Phase::Connecting => self.connected(),
             Phase::Securing => self.secure(),
             Phase::Idle => self.read_idle(buf),
-            Phase::Closing if self.hung_up => Err(Failure::Reset),
-            Phase::Closing => Ok(Outcome::Nothing),
             Phase::Busy { written, .. } => {
                 // A server may answer, and close, without reading the whole
                 // request.

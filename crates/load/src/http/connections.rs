@@ -193,7 +193,7 @@ impl Connections {
         // It may have been closed and reopened since it was queued.
         match conn.phase {
             Phase::Idle | Phase::Busy { .. } => self.advance(index, false),
-            Phase::Closed | Phase::Connecting | Phase::Securing | Phase::Closing => None,
+            Phase::Closed | Phase::Connecting | Phase::Securing => None,
         }
     }
 
@@ -245,7 +245,7 @@ impl Connections {
                 self.closed(index);
                 return None;
             }
-            Phase::Idle | Phase::Closing => return None,
+            Phase::Idle => return None,
             Phase::Connecting => Failure::Connect,
             Phase::Securing => Failure::Tls,
             Phase::Busy { .. } => Failure::Timeout,
@@ -282,7 +282,7 @@ impl Connections {
                         self.queue_more(index);
                     }
                 } else {
-                    self.conns[index].end(!answer.keep_alive);
+                    self.conns[index].close();
                     self.closed(index);
                 }
                 let Phase::Busy { intended_ns, .. } = phase else {
@@ -316,8 +316,7 @@ impl Connections {
         self.deadlines.clear(index);
         self.conns[index].close();
         match phase {
-            // One that was closing waits to be opened already.
-            Phase::Closed | Phase::Closing => None,
+            Phase::Closed => None,
             Phase::Connecting | Phase::Securing => {
                 self.opening -= 1;
                 self.set_failing(index, true);
@@ -348,7 +347,7 @@ impl Connections {
         }
     }
 
-    /// A connection that is closed, or is to be, may be opened again.
+    /// A closed connection may be opened again.
     fn closed(&mut self, index: usize) {
         match self.clock.rests() {
             true => self.resting.push_back(index),
