@@ -60,7 +60,7 @@ fn retry_fits<S: TrialSetting, O>(
     spent + to_come * typical(run, trials) <= run.budget
 }
 
-/// What the trials took of the budget; the time to warm a service up is given apart.
+/// What the trials took of the budget; the warm-up of a service has time of its own.
 fn spent<S, O>(trials: &[Trial<S, O>]) -> Duration {
     let counts = |t: &&Trial<S, O>| t.spec.phase != Phase::WarmUp;
     trials.iter().filter(counts).map(|t| t.took).sum()

@@ -11,8 +11,8 @@ use std::time::Duration;
 const UP: f64 = 2.0;
 const OVERLOAD: f64 = 1.1;
 const DOWN: f64 = 1.0 / 8.0;
-/// Trials without an answer after which it ends: the calibration says why.
-const IN_VAIN: usize = 3;
+/// Consecutive trials without an answer after which it ends: the calibration reports why.
+const MOST_UNANSWERED: usize = 3;
 /// A shorter trial shows nothing of a rate.
 const SHORTEST: Duration = Duration::from_millis(200);
 
@@ -24,8 +24,8 @@ fn made<S, O>(trials: &[Trial<S, O>]) -> impl DoubleEndedIterator<Item = &Trial<
 fn rest<S, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<ServiceWarmUp> {
     let spent = made(trials).map(|t| t.took).sum();
     let answered = made(trials).map(|t| t.work.completed).sum();
-    let in_vain = made(trials).rev().take_while(|t| t.work.completed == 0);
-    match in_vain.count() < IN_VAIN {
+    let unanswered = made(trials).rev().take_while(|t| t.work.completed == 0);
+    match unanswered.count() < MOST_UNANSWERED {
         true => plan.service_warm_up?.left(spent, answered),
         false => None,
     }
@@ -139,7 +139,7 @@ mod tests {
         while let Some(spec) = next(&plan, &trials, None, offer, 1) {
             trials.push(answered(spec, 0));
         }
-        assert_eq!(trials.len(), IN_VAIN);
+        assert_eq!(trials.len(), MOST_UNANSWERED);
     }
 
     #[test]

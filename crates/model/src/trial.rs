@@ -14,7 +14,7 @@ use std::time::Duration;
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     Idle,
-    /// Loading a service that gets faster with use. Nothing follows from it.
+    /// Loading a service that gets faster with use. Findings exclude its trials.
     WarmUp,
     /// Finding the rated rate.
     Calibration,

@@ -65,7 +65,7 @@ use plimsoll_model::{
 };
 use std::borrow::Cow;
 
-/// The trials without those that warmed the service up, from which nothing follows.
+/// The trials without those that warmed the service up.
 pub fn measured<S: Clone, O: Clone>(trials: &[Trial<S, O>]) -> Cow<'_, [Trial<S, O>]> {
     let warms_up = |t: &Trial<S, O>| t.spec.phase == Phase::WarmUp;
     match trials.iter().any(warms_up) {

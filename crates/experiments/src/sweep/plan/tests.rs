@@ -187,7 +187,7 @@ fn a_resumed_run_makes_the_same_trials_over_the_same_connections() {
 }
 
 #[test]
-fn nothing_follows_from_the_trials_that_warm_a_service_up() {
+fn findings_exclude_the_trials_that_warm_a_service_up() {
     let slow = Slow {
         latency_s: 0.01,
         service_rps: 5000.0,
