@@ -8,7 +8,8 @@
 
 use crate::{Shape, ns};
 use plimsoll_model::{
-    BodySizes, ConnectionUse, Errors, FirstRequest, Histogram, PhaseWork, Slot, SteppedRate, Work,
+    Answers, BodySizes, ConnectionUse, Errors, FirstRequest, Histogram, PhaseWork, Slot,
+    SteppedRate, Work,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,6 +49,16 @@ pub enum Failure {
     Protocol,
     /// Closed or reset before the answer ended.
     Reset,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// With a good answer.
+    Answered,
+    Failed(Failure),
+    /// It had no answer when the trial ended.
+    Unfinished,
 }
 
 /// The clock and the window shared by all threads of a load. Times are
@@ -246,10 +257,12 @@ impl Tally {
         }
         if failure == Failure::Timeout {
             self.record(&mut counts, in_window, intended_ns, waited_ns, |phase| {
-                phase.timed_out += 1;
+                phase.answers.timed_out += 1;
             });
         } else {
-            self.in_phase(&mut counts, intended_ns, None, |phase| phase.failed += 1);
+            self.in_phase(&mut counts, intended_ns, None, |phase| {
+                phase.answers.failed += 1
+            });
         }
     }
 
@@ -259,7 +272,7 @@ impl Tally {
         let (mut counts, in_window) = self.end(intended_ns);
         counts.work.unfinished += u64::from(in_window);
         self.record(&mut counts, in_window, intended_ns, waited_ns, |phase| {
-            phase.unfinished += 1;
+            phase.answers.unfinished += 1;
         });
     }
 
@@ -271,8 +284,33 @@ impl Tally {
         let mut counts = self.lock();
         counts.work.unfinished += u64::from(in_window);
         self.record(&mut counts, in_window, intended_ns, waited_ns, |phase| {
-            phase.unfinished += 1;
+            phase.answers.unfinished += 1;
         });
+    }
+
+    /// A sent request of the `kind`th of several ended at `now_ns`: besides the call for any request.
+    pub fn of_kind(&self, kind: usize, intended_ns: u64, ending: Ending, now_ns: u64) {
+        if !self.session.counts(intended_ns) {
+            return;
+        }
+        let mut counts = self.lock();
+        let kinds = &mut counts.work.kinds;
+        if kinds.len() <= kind {
+            kinds.resize_with(kind + 1, Answers::default);
+        }
+        let answers = &mut kinds[kind];
+        match ending {
+            Ending::Answered => {}
+            Ending::Failed(Failure::Timeout) => answers.timed_out += 1,
+            Ending::Failed(_) => {
+                answers.failed += 1;
+                return;
+            }
+            Ending::Unfinished => answers.unfinished += 1,
+        }
+        answers
+            .latency
+            .record_ns(now_ns.saturating_sub(intended_ns));
     }
 
     /// How the connections of this thread served the window, if there was one.
@@ -316,7 +354,7 @@ impl Tally {
             Shape::Phases(_) => {
                 let latency = Duration::from_nanos(latency_ns);
                 self.in_phase(counts, intended_ns, Some(latency), |phase| {
-                    phase.latency.record_ns(latency_ns);
+                    phase.answers.latency.record_ns(latency_ns);
                     count(phase);
                 });
             }
@@ -413,6 +451,7 @@ pub fn total(tallies: &[Tally]) -> Work {
         all.slip.merge(&work.slip);
         merge_steps(&mut all.steps, &work.steps);
         merge_phases(&mut all.phases, &work.phases);
+        merge_kinds(&mut all.kinds, &work.kinds);
         all.bodies = match (all.bodies, work.bodies) {
             (Some(all), Some(own)) => Some(all + own),
             (all, own) => all.or(own),
@@ -435,6 +474,12 @@ fn merge_steps(all: &mut Vec<Vec<Slot>>, own: &[Vec<Slot>]) {
 
 fn merge_phases(all: &mut Vec<PhaseWork>, own: &[PhaseWork]) {
     all.resize_with(all.len().max(own.len()), PhaseWork::default);
+    let pairs = all.iter_mut().zip(own);
+    pairs.for_each(|(all, own)| all.merge(own));
+}
+
+fn merge_kinds(all: &mut Vec<Answers>, own: &[Answers]) {
+    all.resize_with(all.len().max(own.len()), Answers::default);
     let pairs = all.iter_mut().zip(own);
     pairs.for_each(|(all, own)| all.merge(own));
 }

@@ -26,6 +26,7 @@ compile_error!(
      machine or container, and sweep services on other systems from there by their URL."
 );
 
+mod answers;
 mod capacity;
 mod checked_plan;
 mod comparison;
@@ -62,6 +63,7 @@ mod wake;
 mod workload;
 mod yields;
 
+pub use answers::Answers;
 pub use capacity::{
     AllRequests, CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad,
     MissedBy, STAND_IN_PCT, TriedAt,
@@ -84,7 +86,8 @@ pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{
     CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Doubt, Findings,
     FlatBecause, Headroom, HeadroomIndex, HintFinding, LatencySummary, LevelFinding, LimitedBy,
-    NeverCarried, NoHeadroom, PooledCpu, RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
+    NeverCarried, NoHeadroom, PooledCpu, RatedRate, RequestFinding, RequestsFinding,
+    RestartsFinding, SlipSummary, ThresholdFinding,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile, each_once};
 pub use hash_use::{FileUse, MemoryUse};
@@ -129,8 +132,8 @@ pub use units::{
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use wake::{CpuEvent, CpuEventKind, IdlePolicy, Placement, Wait, WakeParts};
 pub use workload::{
-    Copies, GivenLatency, HashService, HttpService, ImportedTable, ServiceAt, TableRows, TlsFiles,
-    Workload,
+    Copies, GivenLatency, HashService, HttpService, ImportedTable, RequestFile, RequestOfFile,
+    ServiceAt, TableRows, TlsFiles, Workload,
 };
 pub use yields::{
     ArmFinding, BudgetVerdict, Cause, KeptUp, LatencyChange, LatencyUs, Recommended, ShortTrials,

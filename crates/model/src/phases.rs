@@ -1,7 +1,7 @@
 //! A load in phases of rates of their own, such as bursts and breaks, and what
 //! became of the requests of each.
 
-use crate::{Rate, Slot};
+use crate::{Answers, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -86,16 +86,9 @@ pub const FIRST_REQUESTS: usize = 256;
 /// What became of the requests that were intended within one phase.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PhaseWork {
-    /// Latencies, as in [`crate::Work::latency`].
-    pub latency: Slot,
-    /// Requests that failed and have no latency: all kinds but those that timed out.
-    pub failed: u64,
-    /// Requests that timed out; they stand in `latency` with the time that they had waited.
-    #[serde(default)]
-    pub timed_out: u64,
-    /// Requests without an answer at the end, likewise.
-    #[serde(default)]
-    pub unfinished: u64,
+    /// How they ended.
+    #[serde(flatten)]
+    pub answers: Answers,
     /// The first [`FIRST_REQUESTS`], by intended start.
     pub first: Vec<FirstRequest>,
     /// When the last good answer came, from the beginning of the load.
@@ -115,11 +108,6 @@ pub struct FirstRequest {
 }
 
 impl PhaseWork {
-    /// Requests that ended, well or not.
-    pub fn ended(&self) -> u64 {
-        self.latency.requests() + self.failed
-    }
-
     /// Keeps a request if it is one of the first.
     pub fn keep_first(&mut self, request: FirstRequest) {
         let place = self.first.partition_point(|other| *other <= request);
@@ -131,10 +119,7 @@ impl PhaseWork {
 
     /// Adds the requests of another thread.
     pub fn merge(&mut self, other: &PhaseWork) {
-        self.latency.merge(&other.latency);
-        self.failed += other.failed;
-        self.timed_out += other.timed_out;
-        self.unfinished += other.unfinished;
+        self.answers.merge(&other.answers);
         other.first.iter().for_each(|first| self.keep_first(*first));
         self.last_answer = self.last_answer.max(other.last_answer);
     }

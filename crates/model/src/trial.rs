@@ -2,7 +2,8 @@
 
 use crate::units::human_duration;
 use crate::{
-    CpuTime, Histogram, LoadLevel, MachineUse, PhaseWork, Rate, ServiceUse, Share, Slot, WarmUp,
+    Answers, CpuTime, Histogram, LoadLevel, MachineUse, PhaseWork, Rate, ServiceUse, Share, Slot,
+    WarmUp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -166,7 +167,7 @@ pub struct Errors {
     pub tls: u64,
     /// No whole answer within the time-out.
     pub timeout: u64,
-    /// A status that was not expected.
+    /// A status or a body that was not expected.
     pub status: u64,
     /// Something that is not HTTP/1.1.
     pub protocol: u64,
@@ -310,6 +311,9 @@ pub struct Work {
     /// Of the good answers that came within the window; `None` without a client that reads bodies,
     /// and in older records.
     pub bodies: Option<BodySizes>,
+    /// Of several requests, those of the window that were sent, by kind in the order of their file.
+    /// Else empty.
+    pub kinds: Vec<Answers>,
 }
 
 impl Work {

@@ -81,6 +81,12 @@ pub struct HttpService {
     pub timeout: Duration,
     /// The status that counts as success; `None` for any of 200 to 299.
     pub expected_status: Option<u16>,
+    /// What the body of a good answer contains; left out where any will do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_text: Option<String>,
+    /// Several requests, from a file; left out for the one that the other fields describe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Box<RequestFile>>,
     /// Whether to take any certificate.
     pub insecure: bool,
     /// Requests after which a connection is closed; left out for as many as the server takes.
@@ -91,6 +97,47 @@ pub struct HttpService {
     pub tls: TlsFiles,
     /// Where the service's own CPU time is found.
     pub service: ServiceAt,
+}
+
+/// A file of requests, without what may be secret of them: it is read again by its name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestFile {
+    /// Its name, as it was given.
+    pub file: String,
+    /// SHA-1 of it and of the files that it names, in hexadecimal.
+    pub sha1: String,
+    /// The requests that are chosen from, in its order.
+    pub requests: Vec<RequestOfFile>,
+    /// How many more are sent before each trial.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub logins: usize,
+    /// Requests of an archive that went to other hosts, or had no good answer.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: usize,
+}
+
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+/// One request of several.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RequestOfFile {
+    /// Its name in the file, or its method and path.
+    pub name: String,
+    /// The method, such as GET.
+    pub method: String,
+    /// Its path, with "(hidden)" for values of the query.
+    pub path: String,
+    /// How often it is chosen, as a share of the sum of all.
+    pub weight: f64,
+}
+
+impl RequestFile {
+    /// The share of the requests that are of this kind.
+    pub fn share(&self, request: &RequestOfFile) -> f64 {
+        request.weight / self.requests.iter().map(|r| r.weight).sum::<f64>()
+    }
 }
 
 /// Files in PEM form.
@@ -125,6 +172,8 @@ impl HttpService {
             max_connections: None,
             timeout,
             expected_status: None,
+            expected_text: None,
+            requests: None,
             insecure: false,
             requests_per_connection: None,
             tls: TlsFiles::default(),
@@ -216,7 +265,19 @@ impl fmt::Display for Workload {
                     .try_for_each(|files| write!(f, ", {files}"))?;
                 f.write_str(")")
             }
-            Workload::Http(h) => write!(f, "{} {}", h.method, shown_url(&h.url)),
+            Workload::Http(h) => match &h.requests {
+                None => write!(f, "{} {}", h.method, shown_url(&h.url)),
+                Some(several) => {
+                    let n = several.requests.len();
+                    let s = if n == 1 { "" } else { "s" };
+                    write!(
+                        f,
+                        "{n} request{s} of {} to {}",
+                        several.file,
+                        shown_url(&h.url)
+                    )
+                }
+            },
             Workload::Imported(table) => table.fmt(f),
         }
     }

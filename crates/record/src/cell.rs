@@ -1,7 +1,7 @@
 //! Values of the model to and from cells. An invalid cell is an error: a
 //! default would be an invented measurement.
 
-use plimsoll_model::{BodySizes, ConnectionUse, LoadLevel, MachineUse, Share, Trial};
+use plimsoll_model::{Answers, BodySizes, ConnectionUse, LoadLevel, MachineUse, Share, Trial};
 use rusqlite::types::{FromSql, FromSqlError, ToSql, ToSqlOutput};
 use rusqlite::{Connection, Result, Row};
 use serde::de::DeserializeOwned;
@@ -41,6 +41,8 @@ pub(crate) struct MachineCell<'a> {
     pub(crate) connections: Option<ConnectionUse>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bodies: Option<BodySizes>,
+    #[serde(default, skip_serializing_if = "<[Answers]>::is_empty")]
+    pub(crate) kinds: Cow<'a, [Answers]>,
 }
 
 impl MachineCell<'_> {
@@ -49,6 +51,7 @@ impl MachineCell<'_> {
             machine: Cow::Borrowed(&trial.machine),
             connections: trial.work.connections,
             bodies: trial.work.bodies,
+            kinds: Cow::Borrowed(&trial.work.kinds),
         }
     }
 }

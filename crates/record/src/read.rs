@@ -83,6 +83,7 @@ pub(crate) fn trial<S: DeserializeOwned, O: DeserializeOwned>(
                     steps: slots::of_trial(conn, id)?,
                     connections: cell.connections,
                     bodies: cell.bodies,
+                    kinds: cell.kinds.into_owned(),
                     ..work(row, latency, slip)?
                 },
                 outcome: match has(row, "outcome_json") {
@@ -169,6 +170,7 @@ fn work(row: &Row<'_>, latency: Histogram, slip: Histogram) -> Result<Work> {
         phases: Vec::new(),
         connections: None,
         bodies: None,
+        kinds: Vec::new(),
     })
 }
 

@@ -84,7 +84,8 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
 fn unlike_first_answer([first_bytes, light_bytes]: [f64; 2]) -> String {
     format!(
         "The first answer had {first_bytes:.0} B, answers at light load have {light_bytes:.0} B on \
-         average: if these are errors sent with a good status, the figures are those of errors."
+         average: if these are errors sent with a good status, the figures are those of errors; \
+         --expect-body TEXT counts them as errors."
     )
 }
 
@@ -128,8 +129,8 @@ fn unlike_trials(rate_rps: f64, [least, most]: [f64; 2]) -> String {
 fn body_lengths(rate_rps: f64, bytes: f64, light_bytes: f64) -> String {
     format!(
         "Bodies of good answers have {bytes:.0} B on average at {} and {light_bytes:.0} B at light \
-         load: errors sent with a good status may be among them, and count as good; see what it \
-         answers under load.",
+         load: errors sent with a good status may be among them, and count as good; \
+         --expect-body TEXT counts them as errors.",
         per_second(rate_rps)
     )
 }

@@ -32,6 +32,7 @@ mod markup;
 mod method;
 mod no_interval;
 mod number;
+pub mod requests;
 pub mod selftest;
 mod sentence;
 pub mod sizing;

@@ -68,6 +68,10 @@ const DEVIATIONS: f64 = 3.0;
 
 /// Answers that are errors already at light load, where none else shows what a good one is.
 fn unlike_first_answer(plan: &Plan, trials: &[Trial]) -> Option<Doubt> {
+    // The first answer is that to one of several.
+    if matches!(&plan.workload, Workload::Http(http) if http.requests.is_some()) {
+        return None;
+    }
     let first_bytes = plan.first_answer_bytes? as f64;
     let loads = bodies_by_load(trials);
     let (_, light) = *loads.first()?;

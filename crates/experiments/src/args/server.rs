@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use plimsoll_engine::{RunError, Site};
 use plimsoll_host::{Root, online_cpus};
 use plimsoll_load::hash;
+use plimsoll_load::http::describe_requests;
 use plimsoll_model::{
     Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HashService, HttpService, InterruptTime, RunPlan,
     ServiceAt, ServiceWarmUp, TlsFiles, Workload, parse_duration,
@@ -83,6 +84,14 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "STATUS",
         value_parser = clap::value_parser!(u16).range(100..=599))]
     pub expect_status: Option<u16>,
+
+    /// What the body of a good answer contains: for a server that sends errors with a good status.
+    #[arg(long, value_name = "TEXT", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub expect_body: Option<String>,
+
+    /// Several requests with weights and values, from a file (docs/requests.md) or a .har archive; their paths are those in it, and -H is sent with all.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "data", "expect_status", "expect_body"])]
+    pub requests_file: Option<String>,
 
     /// CPUs that the service may run on (default: where its processes may run).
     #[arg(long, value_name = "LIST", value_parser = cpus)]
@@ -213,6 +222,8 @@ pub(crate) const FIXED_OF_SERVER: &[&str] = &[
     "cert",
     "key",
     "expect_status",
+    "expect_body",
+    "requests_file",
     "service_cpus",
     "service_pid",
     "service_cgroup",
@@ -349,11 +360,16 @@ impl ServerArgs {
         let default_method = if body.is_some() { "POST" } else { "GET" };
         let connections = self.connections.unwrap_or(CONNECTIONS);
         let timeout = self.timeout.unwrap_or(TIMEOUT);
+        let headers = request.parsed_headers()?;
+        let requests = self.requests_file.as_ref();
+        let requests = requests.map(|file| describe_requests(file, &headers, url).map(Box::new));
         Ok(HttpService {
             method: self.method.clone().unwrap_or(default_method.to_owned()),
-            headers: request.parsed_headers()?,
+            requests: requests.transpose()?,
+            headers,
             body: body.unwrap_or_default(),
             expected_status: self.expect_status,
+            expected_text: self.expect_body.clone(),
             insecure: self.insecure,
             requests_per_connection: match self.no_keepalive {
                 true => Some(NonZeroU32::MIN),

@@ -57,7 +57,7 @@ fn fail_first(trials: &mut [BurstTrial], cycles: usize) {
     for trial in of_cycle.take(cycles) {
         let head = trial.outcome.phases.last_mut().unwrap();
         head.first[0].latency = None;
-        head.failed += 1;
+        head.answers.failed += 1;
     }
 }
 

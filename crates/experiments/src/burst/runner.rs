@@ -63,7 +63,7 @@ impl<'a> BurstRunner<'a> {
             .phases
             .iter()
             .rev()
-            .find(|phase| phase.ended() > 0);
+            .find(|phase| phase.answers.requests() > 0);
         let is_gone = last.is_some_and(|last| last.last_answer.is_none());
         let Some((_, load)) = self.plan.loads().nth(target).filter(|_| is_gone) else {
             return Ok(());

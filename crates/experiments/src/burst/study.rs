@@ -96,7 +96,10 @@ fn target_finding(
     let first: Vec<f64> = breaks.iter().filter_map(|b| b.first_us).collect();
     let rows = phases(plan);
     let rows = rows.iter().enumerate().skip(1).take(plan.pattern.len());
-    let failed = own.iter().flat_map(|t| &t.outcome.phases).map(|p| p.failed);
+    let failed = own
+        .iter()
+        .flat_map(|t| &t.outcome.phases)
+        .map(|p| p.answers.failed);
     let (late_bursts, late_ms) = late::bursts(plan, trials, target);
     let others = others::others(plan, trials, target);
     let finding = TargetFinding {
@@ -184,7 +187,7 @@ fn cycle(plan: &BurstPlan, trial: &BurstTrial, target: Target, before: Option<f6
                 line.used_s(*from, late::ends(*to, work, next?))
             });
             used = used.zip(seen).map(|(a, b)| a + b);
-            answered += work.map_or(0, |work| work.latency.requests());
+            answered += work.map_or(0, |work| work.answers.latency.requests());
         }
     }
     let idle: Vec<f64> = breaks.iter().filter_map(|b| b.idle_pct).collect();
@@ -264,7 +267,12 @@ fn steady_us(plan: &BurstPlan, trial: &BurstTrial, q: f64) -> Option<f64> {
             us.extend(late.filter_map(|first| Some(first.latency?.as_secs_f64() * 1e6)));
             if us.is_empty() {
                 // The first requests are all early ones.
-                us.extend(work.latency.quantile(q).map(|l| l.as_secs_f64() * 1e6));
+                us.extend(
+                    work.answers
+                        .latency
+                        .quantile(q)
+                        .map(|l| l.as_secs_f64() * 1e6),
+                );
             }
         }
     }
@@ -285,7 +293,7 @@ fn phase_finding(
         .filter_map(|t| use_pct(line(t, target)?, *from, *to));
     let slots: Vec<&Slot> = own
         .iter()
-        .filter_map(|t| Some(&t.outcome.phases.get(at)?.latency))
+        .filter_map(|t| Some(&t.outcome.phases.get(at)?.answers.latency))
         .collect();
     let quantile = |q| burst::quantile_us(&slots, q, plan.load.run.seed);
     PhaseFinding {

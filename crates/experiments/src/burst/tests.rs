@@ -184,7 +184,7 @@ fn simulated_phase(
         };
         let us = mean * (0.2 * normal(rng)).exp();
         let latency = Duration::from_secs_f64(us / 1e6);
-        work.latency.record_ns(latency.as_nanos() as u64);
+        work.answers.latency.record_ns(latency.as_nanos() as u64);
         let at = Duration::from_secs_f64(due);
         let latency = Some(latency);
         work.keep_first(FirstRequest { at, latency });

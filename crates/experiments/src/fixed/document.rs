@@ -6,7 +6,7 @@ use super::phases::PhaseFound;
 use super::study::{BodyFound, FixedFindings, Quantiles};
 use crate::experiment::ReportOf;
 use plimsoll_model::Rate;
-use plimsoll_report::{Column, Document, Ink, Role, Table, time_us};
+use plimsoll_report::{Column, Document, Ink, Role, Table, requests, time_us};
 use std::time::Duration;
 
 pub(super) fn document<'a>(
@@ -28,13 +28,17 @@ pub(super) fn document<'a>(
     let note =
         "One trial: no interval. plimsoll sweep, or several runs, show how much figures vary.";
     out.say(Role::Note, [Ink::Dim.says(note)]);
-    if found.body_bytes.is_some_and(BodyFound::varies) {
+    let is_one = found.requests.is_empty();
+    if is_one && found.body_bytes.is_some_and(BodyFound::varies) {
         let note =
             "Bodies of answers differ in length: errors sent with a good status count as answers.";
         out.say(Role::Note, [Ink::Yellow.says(note)]);
     }
     out.table(times(found));
     out.table(counts(found));
+    if !found.requests.is_empty() {
+        out.table(requests::table("Each request", &found.requests));
+    }
     if !found.phases.is_empty() {
         out.table(phases(&found.phases));
     }

@@ -1,7 +1,7 @@
 //! Whether a condition holds for the requests of the trial.
 
 use super::experiment::FixedTrial;
-use plimsoll_model::{Condition, Goal, Holds, Judgement, LatencyLimit, Share};
+use plimsoll_model::{Answers, Condition, Goal, Holds, Judgement, LatencyLimit, Share};
 use plimsoll_study::judge::{Missed, trial};
 
 pub(super) fn judge(trials: &[FixedTrial], condition: &Condition) -> Option<Judgement> {
@@ -69,6 +69,10 @@ fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
         },
     };
     let parts = last.outcome.phases.iter();
-    let parts: Vec<Missed> = parts.map(|part| part.missed(limit)).collect();
+    let missed = |part: &Answers| Missed {
+        of: part.requests(),
+        missed: part.missed(limit),
+    };
+    let parts: Vec<Missed> = parts.map(missed).collect();
     trial(whole, &parts, allowed)
 }

@@ -1,9 +1,8 @@
 //! What became of the requests of each phase.
 
 use super::plan::FixedPlan;
-use plimsoll_model::{PhaseWork, PhasedRate, RatePhase, Slot};
+use plimsoll_model::{Answers, PhasedRate, RatePhase, Slot};
 use plimsoll_study::bootstrap::shows_quantile;
-use plimsoll_study::judge::Missed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -14,58 +13,11 @@ use std::time::Duration;
 pub struct FixedOutcome {
     /// Of one rate, those of equal parts of the time, in which requests are slow together; empty for
     /// less than two seconds.
-    pub(super) phases: Vec<PhaseAnswers>,
-}
-
-/// Requests that were intended within a phase.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct PhaseAnswers {
-    /// From the intended start to the last byte of a good answer; of a request without one, how long
-    /// it had waited.
-    pub(super) latency: Slot,
-    /// Without those that timed out.
-    pub(super) failed: u64,
-    pub(super) timed_out: u64,
-    pub(super) unfinished: u64,
-}
-
-impl PhaseAnswers {
-    fn answered(&self) -> u64 {
-        let without = self.timed_out.saturating_add(self.unfinished);
-        self.latency.requests().saturating_sub(without)
-    }
-
-    /// Those that miss a limit of latency, or without one those that have no good answer.
-    pub(super) fn missed(&self, limit: Option<Duration>) -> Missed {
-        let without = self.all_failed().saturating_add(self.unfinished);
-        Missed {
-            of: self.latency.requests().saturating_add(self.failed),
-            missed: match limit {
-                Some(limit) => self.latency.above(limit).saturating_add(self.failed),
-                None => without,
-            },
-        }
-    }
-
-    fn all_failed(&self) -> u64 {
-        self.failed.saturating_add(self.timed_out)
-    }
+    pub(super) phases: Vec<Answers>,
 }
 
 fn sum(counts: impl Iterator<Item = u64>) -> u64 {
     counts.fold(0, u64::saturating_add)
-}
-
-impl From<PhaseWork> for PhaseAnswers {
-    fn from(work: PhaseWork) -> PhaseAnswers {
-        PhaseAnswers {
-            latency: work.latency,
-            failed: work.failed,
-            timed_out: work.timed_out,
-            unfinished: work.unfinished,
-        }
-    }
 }
 
 /// Neighbours are joined so that there are no more rows.
@@ -106,8 +58,8 @@ impl Sums {
         let all = || outcome.phases.iter();
         Sums {
             length: PhasedRate(plan.phases.clone()).length(),
-            answered: sum(all().map(PhaseAnswers::answered)),
-            failed: sum(all().map(PhaseAnswers::all_failed)),
+            answered: sum(all().map(Answers::answered)),
+            failed: sum(all().map(Answers::all_failed)),
             unfinished: sum(all().map(|phase| phase.unfinished)),
         }
     }
@@ -118,7 +70,7 @@ pub(super) fn found(plan: &FixedPlan, outcome: &FixedOutcome) -> Vec<PhaseFound>
     let pairs: Vec<_> = plan.phases.iter().zip(&outcome.phases).collect();
     let size = pairs.len().div_ceil(ROWS).max(1);
     let mut from = Duration::ZERO;
-    let part = |part: &[(&RatePhase, &PhaseAnswers)]| {
+    let part = |part: &[(&RatePhase, &Answers)]| {
         let began = from;
         from += part.iter().map(|(phase, _)| phase.length).sum::<Duration>();
         one(part, began, from - began)
@@ -126,10 +78,9 @@ pub(super) fn found(plan: &FixedPlan, outcome: &FixedOutcome) -> Vec<PhaseFound>
     pairs.chunks(size).map(part).collect()
 }
 
-fn one(part: &[(&RatePhase, &PhaseAnswers)], began: Duration, length: Duration) -> PhaseFound {
+fn one(part: &[(&RatePhase, &Answers)], began: Duration, length: Duration) -> PhaseFound {
     let seconds = length.as_secs_f64();
-    let due =
-        |(phase, _): &(&RatePhase, &PhaseAnswers)| phase.rate.get() * phase.length.as_secs_f64();
+    let due = |(phase, _): &(&RatePhase, &Answers)| phase.rate.get() * phase.length.as_secs_f64();
     let mut latency = Slot::default();
     part.iter()
         .for_each(|(_, answers)| latency.merge(&answers.latency));
@@ -138,13 +89,13 @@ fn one(part: &[(&RatePhase, &PhaseAnswers)], began: Duration, length: Duration) 
         let value = latency.quantile(q).filter(|_| shows);
         value.map(|time| time.as_secs_f64() * 1e6)
     };
-    let of = |count: fn(&PhaseAnswers) -> u64| sum(part.iter().map(|(_, answers)| count(answers)));
+    let of = |count: fn(&Answers) -> u64| sum(part.iter().map(|(_, answers)| count(answers)));
     PhaseFound {
         from_s: began.as_secs_f64(),
         length_s: seconds,
         asked_rps: part.iter().map(due).sum::<f64>() / seconds,
-        answered_rps: of(PhaseAnswers::answered) as f64 / seconds,
-        failed: of(PhaseAnswers::all_failed),
+        answered_rps: of(Answers::answered) as f64 / seconds,
+        failed: of(Answers::all_failed),
         unfinished: of(|answers| answers.unfinished),
         p50_us: us(0.5),
         p99_us: us(0.99),

@@ -1,11 +1,11 @@
 //! Carries out the trial.
 
 use super::experiment::FixedTrial;
-use super::phases::{FixedOutcome, PhaseAnswers};
+use super::phases::FixedOutcome;
 use super::plan::{AtRate, FixedPlan};
 use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, Site};
 use plimsoll_host::Root;
-use plimsoll_model::TrialSpec;
+use plimsoll_model::{Answers, PhaseWork, TrialSpec};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -25,6 +25,10 @@ impl<'a> FixedRunner<'a> {
     }
 }
 
+fn answers(work: PhaseWork) -> Answers {
+    work.answers
+}
+
 impl Runner<AtRate, FixedOutcome> for FixedRunner<'_> {
     fn run(
         &mut self,
@@ -39,7 +43,7 @@ impl Runner<AtRate, FixedOutcome> for FixedRunner<'_> {
         let phases = std::mem::take(&mut trial.work.phases).into_iter();
         let (before, parts) = self.parts;
         let phases = phases.skip(before).take(parts);
-        trial.outcome.phases = phases.map(PhaseAnswers::from).collect();
+        trial.outcome.phases = phases.map(answers).collect();
         Ok(Some(trial))
     }
 }

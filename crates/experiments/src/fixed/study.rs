@@ -3,8 +3,9 @@
 use super::experiment::FixedTrial;
 use super::phases::{self, PhaseFound, Sums};
 use super::plan::FixedPlan;
-use plimsoll_model::{CpuTime, Errors, Histogram, Rate, Second};
+use plimsoll_model::{CpuTime, Errors, Histogram, Rate, RequestFinding, Second, Workload};
 use plimsoll_study::bootstrap::shows_quantile;
+use plimsoll_study::requests::each;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
@@ -46,6 +47,8 @@ pub struct FixedFindings {
     /// Seconds in which fewer than 90 % of the requests asked for were answered, and fewer than five
     /// standard deviations of a Poisson process below them.
     pub slow_seconds: usize,
+    /// Of several requests, each by itself; empty for one.
+    pub requests: Vec<RequestFinding>,
     /// Where the rate changes: its phases in order, neighbours joined into 20 at most.
     pub phases: Vec<PhaseFound>,
 }
@@ -180,6 +183,17 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
             .iter()
             .filter(|second| is_slow(second, due(plan, second)))
             .count(),
+        requests: requests(plan, trial),
         phases,
     }
+}
+
+fn requests(plan: &FixedPlan, trial: &FixedTrial) -> Vec<RequestFinding> {
+    let file = match &plan.load.workload {
+        Workload::Http(http) => http.requests.as_ref(),
+        _ => None,
+    };
+    let several = file.filter(|file| file.requests.len() > 1);
+    let trials = std::iter::once(trial.work.kinds.as_slice());
+    several.map_or_else(Vec::new, |file| each(file, trials))
 }

@@ -1,13 +1,13 @@
 //! What flags ask for, and what follows from a trial.
 
 use super::FixedFindings;
-use super::phases::{self, FixedOutcome, PhaseAnswers, PhaseFound};
+use super::phases::{self, FixedOutcome, PhaseFound};
 use super::plan::{AtRate, FixedPlan, asked, warm_up};
 use super::study::{due, findings, is_slow};
 use crate::experiment::Experiment;
 use plimsoll_model::{
-    CpuTime, HttpService, Phase, Plan, Rate, RatePhase, Second, ServiceUse, ServiceWarmUp, Slot,
-    Trial, TrialSpec, Workload,
+    Answers, CpuTime, HttpService, Phase, Plan, Rate, RatePhase, Second, ServiceUse, ServiceWarmUp,
+    Slot, Trial, TrialSpec, Workload,
 };
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -127,10 +127,10 @@ fn phases_have_their_own_rates_and_long_lists_are_joined() {
     let answers = |requests: u64| {
         let mut latency = Slot::default();
         (0..requests).for_each(|_| latency.record_ns(1_000_000));
-        PhaseAnswers {
+        Answers {
             latency,
             failed: 1,
-            ..PhaseAnswers::default()
+            ..Answers::default()
         }
     };
     let outcome = FixedOutcome {
@@ -183,7 +183,7 @@ fn requests_without_an_answer_are_no_answers_of_their_phase() {
         Duration::from_secs(10),
     );
     let mut trial: Trial<AtRate, FixedOutcome> = Trial::begun(spec, 0);
-    trial.outcome.phases = vec![PhaseAnswers {
+    trial.outcome.phases = vec![Answers {
         latency,
         failed: 100,
         timed_out: 300,

@@ -2,6 +2,7 @@
 
 use super::Job;
 use super::parser::{Answer, Parser, Progress};
+use super::request::Writer;
 use super::target::Target;
 use super::transport::{Broken, Input, Transport};
 use crate::tally::Failure;
@@ -19,6 +20,8 @@ pub(super) enum Phase {
     /// A request is being sent or answered.
     Busy {
         intended_ns: u64,
+        /// Which of the requests of the job.
+        kind: usize,
         /// Bytes of the request written so far.
         written: usize,
     },
@@ -65,10 +68,12 @@ pub(super) struct Conn {
     hung_up: bool,
     transport: Option<Transport>,
     parser: Parser,
+    /// The request that is under way, where it has values.
+    filled: Vec<u8>,
 }
 
 impl Conn {
-    pub(super) fn new(answers_head: bool) -> Conn {
+    pub(super) fn new() -> Conn {
         Conn {
             phase: Phase::Closed,
             has_answered: false,
@@ -80,7 +85,8 @@ impl Conn {
             generation: 0,
             hung_up: false,
             transport: None,
-            parser: Parser::new(answers_head),
+            parser: Parser::new(false),
+            filled: Vec::new(),
         }
     }
 
@@ -126,24 +132,21 @@ impl Conn {
             .is_some_and(|most| self.sent >= most.get())
     }
 
-    fn request<'a>(&self, job: &'a Job) -> &'a [u8] {
-        match self.is_last(job) {
-            true => &job.request.closing,
-            false => &job.request.bytes,
-        }
-    }
-
-    /// Starts a request on an idle connection.
-    pub(super) fn send(&mut self, intended_ns: u64, job: &Job) -> Outcome {
+    /// Starts a request, the next that `writer` chooses, on an idle connection.
+    pub(super) fn send(&mut self, intended_ns: u64, job: &Job, writer: &mut Writer) -> Outcome {
         self.was_used = true;
         self.sent = self.sent.saturating_add(1);
-        let request = self.request(job);
+        let kind = writer.choose(&job.sums);
+        let request = &job.requests[kind];
+        writer.write(request, &job.supply, self.is_last(job), &mut self.filled);
+        self.parser.expect(request.is_head, request.sink());
         self.phase = Phase::Busy {
             intended_ns,
+            kind,
             written: 0,
         };
-        match self.write(request) {
-            Ok(()) => Outcome::Nothing,
+        match self.write(job) {
+            Ok(_) => Outcome::Nothing,
             Err(failure) => Outcome::Lost(failure),
         }
     }
@@ -152,21 +155,18 @@ impl Conn {
     /// `buf` of bytes, so that a long answer does not delay other connections.
     pub(super) fn advance(&mut self, hang_up: bool, job: &Job, buf: &mut [u8]) -> Outcome {
         self.hung_up |= hang_up;
-        let request = self.request(job);
         let result = match self.phase {
             Phase::Closed => Ok(Outcome::Nothing),
             Phase::Connecting => self.connected(),
             Phase::Securing => self.secure(),
             Phase::Idle => self.read_idle(buf),
-            Phase::Busy { written, .. } => {
+            Phase::Busy { .. } => {
                 // A server may answer, and close, without reading the whole
                 // request.
-                let sent = match written < request.len() {
-                    true => self.write(request),
-                    false => self.flush(),
-                };
-                match self.read_answer(job, buf) {
-                    Ok(Outcome::Nothing) => sent.map(|()| Outcome::Nothing),
+                let sent = self.write(job);
+                let is_sent = matches!(sent, Ok(true));
+                match self.read_answer(is_sent, job, buf) {
+                    Ok(Outcome::Nothing) => sent.map(|_| Outcome::Nothing),
                     other => other,
                 }
             }
@@ -194,23 +194,25 @@ impl Conn {
         Ok(Outcome::Nothing)
     }
 
-    fn write(&mut self, request: &[u8]) -> Result<(), Failure> {
-        let (Some(transport), Phase::Busy { written, .. }) = (&mut self.transport, &mut self.phase)
+    /// Writes what is left of the request; returns whether all of it is written.
+    fn write(&mut self, job: &Job) -> Result<bool, Failure> {
+        let is_last = self.is_last(job);
+        let (Some(transport), Phase::Busy { written, kind, .. }) =
+            (&mut self.transport, &mut self.phase)
         else {
-            return Ok(());
+            return Ok(false);
         };
+        let request = job.requests[*kind].fixed(is_last).unwrap_or(&self.filled);
+        if *written == request.len() {
+            return transport.flush().map(|_| true).map_err(failure_of);
+        }
         while *written < request.len() {
             match transport.write(&request[*written..]).map_err(failure_of)? {
-                0 => return Ok(()),
+                0 => return Ok(false),
                 n => *written += n,
             }
         }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), Failure> {
-        let transport = self.transport.as_mut().ok_or(Failure::Reset)?;
-        transport.flush().map(|_| ()).map_err(failure_of)
+        Ok(true)
     }
 
     /// An idle connection can only be closed by the server; data is a protocol
@@ -224,8 +226,14 @@ impl Conn {
         }
     }
 
-    fn read_answer(&mut self, job: &Job, buf: &mut [u8]) -> Result<Outcome, Failure> {
-        let (length, is_last) = (self.request(job).len(), self.is_last(job));
+    /// `is_sent`: whether the whole request was written.
+    fn read_answer(
+        &mut self,
+        is_sent: bool,
+        job: &Job,
+        buf: &mut [u8],
+    ) -> Result<Outcome, Failure> {
+        let is_last = self.is_last(job);
         let transport = self.transport.as_mut().ok_or(Failure::Reset)?;
         let (bytes, drained) = match transport.read(buf).map_err(failure_of)? {
             Input::Blocked => return Ok(Outcome::Nothing),
@@ -243,8 +251,7 @@ impl Conn {
             // Bytes that no request asked for.
             Progress::Done(_) if used < bytes => Err(Failure::Protocol),
             Progress::Done(answer) => {
-                let sent = matches!(self.phase, Phase::Busy { written, .. } if written == length);
-                let reusable = answer.keep_alive && sent && !self.hung_up && !is_last;
+                let reusable = answer.keep_alive && is_sent && !self.hung_up && !is_last;
                 if reusable {
                     self.phase = Phase::Idle;
                 }

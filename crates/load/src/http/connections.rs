@@ -6,6 +6,7 @@ use super::conn::{Conn, NotOpened, Outcome, Phase};
 use super::deadlines::Deadlines;
 use super::parser::Answer;
 use super::poller::{Poller, Ready, token};
+use super::request::Writer;
 use crate::tally::{Failure, Session};
 use plimsoll_model::ConnectionUse;
 use rustix::io::Errno;
@@ -29,12 +30,15 @@ const BACK_OFF_EACH_NS: u64 = 100_000;
 pub(super) enum Completion {
     Answered {
         intended_ns: u64,
+        /// Which of the requests of the job.
+        kind: usize,
         answer: Answer,
         /// Time between the arrival of the answer and its reading.
         age: Duration,
     },
     Failed {
         intended_ns: u64,
+        kind: usize,
         failure: Failure,
     },
     NotOpened(Failure),
@@ -77,14 +81,16 @@ pub(super) struct Connections {
     exhausted: Option<Errno>,
     deadlines: Deadlines,
     back_off_ns: u64,
+    writer: Writer,
     buf: Vec<u8>,
 }
 
 impl Connections {
-    /// `n` closed connections.
-    pub(super) fn new(n: usize, job: Arc<Job>, clock: Arc<Session>) -> Connections {
+    /// `n` closed connections; `seed` for the choice among several requests, and their values.
+    pub(super) fn new(n: usize, job: Arc<Job>, clock: Arc<Session>, seed: u64) -> Connections {
         Connections {
-            conns: (0..n).map(|_| Conn::new(job.request.is_head)).collect(),
+            conns: (0..n).map(|_| Conn::new()).collect(),
+            writer: Writer::new(&job.supply, seed),
             idle: VecDeque::with_capacity(n),
             more: VecDeque::with_capacity(n),
             to_open: (0..n).collect(),
@@ -157,10 +163,12 @@ impl Connections {
         self.deadlines.next_scan()
     }
 
-    /// Intended starts of the requests that are being sent or answered.
-    pub(super) fn open_requests(&self) -> impl Iterator<Item = u64> {
+    /// Intended starts and kinds of the requests that are being sent or answered.
+    pub(super) fn open_requests(&self) -> impl Iterator<Item = (u64, usize)> {
         self.conns.iter().filter_map(|conn| match conn.phase {
-            Phase::Busy { intended_ns, .. } => Some(intended_ns),
+            Phase::Busy {
+                intended_ns, kind, ..
+            } => Some((intended_ns, kind)),
             _ => None,
         })
     }
@@ -172,7 +180,7 @@ impl Connections {
         self.deadlines
             .set(index, now.saturating_add(self.job.timeout_ns));
         let conn = &mut self.conns[index];
-        let outcome = conn.send(intended_ns, &self.job);
+        let outcome = conn.send(intended_ns, &self.job, &mut self.writer);
         let phase = conn.phase;
         self.apply(index, phase, outcome)
     }
@@ -285,11 +293,15 @@ impl Connections {
                     self.conns[index].close();
                     self.closed(index);
                 }
-                let Phase::Busy { intended_ns, .. } = phase else {
+                let Phase::Busy {
+                    intended_ns, kind, ..
+                } = phase
+                else {
                     return None;
                 };
                 Some(Completion::Answered {
                     intended_ns,
+                    kind,
                     answer,
                     age,
                 })
@@ -336,11 +348,14 @@ impl Connections {
                 }
                 None
             }
-            Phase::Busy { intended_ns, .. } => {
+            Phase::Busy {
+                intended_ns, kind, ..
+            } => {
                 // No back-off: there is a request for each attempt.
                 self.closed(index);
                 Some(Completion::Failed {
                     intended_ns,
+                    kind,
                     failure,
                 })
             }

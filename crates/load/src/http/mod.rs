@@ -53,6 +53,7 @@ mod conn;
 mod connections;
 mod deadlines;
 mod limits;
+mod mix;
 mod pacer;
 mod parser;
 pub(crate) mod poller;
@@ -69,13 +70,15 @@ mod wakeup;
 mod worker;
 
 pub use limits::possible_connections;
+pub use mix::describe_requests;
 pub use parser::answers;
 pub use probe::Probe;
 pub use text::get_text;
 
 use crate::{Load, LoadError, Offer, Running, ns};
+use mix::{Credentials, Mix, Supply};
 use plimsoll_model::{CpuSet, HttpService};
-use request::Request;
+use request::{Request, Writer};
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -86,23 +89,19 @@ use target::Target;
 /// Request parameters shared by all threads; immutable.
 #[derive(Debug)]
 struct Job {
-    target: Target,
-    request: Request,
+    target: Arc<Target>,
+    /// At least one.
+    requests: Vec<Request>,
+    /// The sums of their weights up to each.
+    sums: Vec<f64>,
+    /// The one that is most often chosen.
+    main: usize,
+    supply: Arc<Supply>,
     timeout_ns: u64,
-    /// `None` accepts 200 to 299.
-    expected_status: Option<u16>,
     requests_per_connection: Option<NonZeroU32>,
 }
 
 impl Job {
-    /// Whether a status counts as success.
-    fn expects(&self, status: u16) -> bool {
-        match self.expected_status {
-            Some(expected) => status == expected,
-            None => (200..300).contains(&status),
-        }
-    }
-
     fn timeout(&self) -> Duration {
         Duration::from_nanos(self.timeout_ns)
     }
@@ -111,6 +110,10 @@ impl Job {
 /// Requests to one HTTP/1.1 server, sent from dedicated CPUs.
 #[derive(Debug)]
 pub struct HttpLoad {
+    mix: Mix,
+    /// For the Host header.
+    host: String,
+    /// As of the last login.
     job: Arc<Job>,
     cpus: CpuSet,
     connections: usize,
@@ -137,18 +140,22 @@ impl HttpLoad {
             );
         }
         let location = target::parse_url(&service.url)?;
-        let request = request::prepare(service, &location)?;
+        let mix = Mix::of(service, &location)?;
         let most = service.max_connections.unwrap_or_default();
         let most = most.max(service.connections);
         limits::check_open_files(most, generator_cpus.len())?;
         let job = Job {
-            target: Target::new(service, &location)?,
-            request,
+            target: Arc::new(Target::new(service, &location)?),
+            requests: requests(&mix, &location.authority, &Credentials::default())?,
+            sums: mix.sums(),
+            main: mix.main(),
+            supply: Arc::clone(&mix.supply),
             timeout_ns: ns(service.timeout),
-            expected_status: service.expected_status,
             requests_per_connection: service.requests_per_connection,
         };
         Ok(HttpLoad {
+            mix,
+            host: location.authority,
             job: Arc::new(job),
             cpus: generator_cpus,
             connections: service.connections as usize,
@@ -160,15 +167,67 @@ impl HttpLoad {
         &self.job.target.addresses
     }
 
-    /// Sends one request on its own connection. If the host has several
-    /// addresses, the first that accepts a connection is used from then on.
+    /// Sends each request once, after the logins, on a connection of its own, and returns the
+    /// answer to the one that is most often chosen. If the host has several addresses, the first
+    /// that accepts a connection is used from then on.
     ///
     /// # Errors
     /// [`LoadError::Service`] or [`LoadError::Mistake`] if the server did not
     /// answer as expected.
     pub fn probe(&self) -> Result<Probe, LoadError> {
-        probe::probe(&self.job, self.job.timeout())
+        let job = self.logged_in()?;
+        for request in (0..job.requests.len()).filter(|at| *at != job.main) {
+            send_once(&job, request, job.timeout())?;
+        }
+        send_once(&job, job.main, job.timeout())
     }
+
+    /// The job with what logins give.
+    fn logged_in(&self) -> Result<Arc<Job>, LoadError> {
+        let job = &self.job;
+        if self.mix.logins.is_empty() {
+            return Ok(Arc::clone(job));
+        }
+        let (mix, host) = (&self.mix, &self.host);
+        let from_login = Credentials::of(mix, host, &job.target, job.timeout())?;
+        Ok(Arc::new(Job {
+            target: Arc::clone(&job.target),
+            requests: requests(mix, host, &from_login)?,
+            sums: job.sums.clone(),
+            supply: Arc::clone(&job.supply),
+            ..**job
+        }))
+    }
+
+    /// A service that is still busy with an earlier load may refuse a login for a while.
+    fn logged_in_again(&self) -> Result<Arc<Job>, LoadError> {
+        let began = Instant::now();
+        loop {
+            match self.logged_in() {
+                Err(LoadError::Service(_)) if began.elapsed() < IDLE_WITHIN => {
+                    std::thread::sleep(AGAIN);
+                }
+                ended => return ended,
+            }
+        }
+    }
+}
+
+fn requests(mix: &Mix, host: &str, from_login: &Credentials) -> Result<Vec<Request>, LoadError> {
+    let entries = mix.entries.iter();
+    let requests = entries.map(|entry| Request::of(entry, mix, host, from_login));
+    requests
+        .collect::<Result<_, _>>()
+        .map_err(LoadError::Service)
+}
+
+/// Sends the request at this place once.
+fn send_once(job: &Job, at: usize, within: Duration) -> Result<Probe, LoadError> {
+    let request = &job.requests[at];
+    let mut filled = Vec::new();
+    Writer::new(&job.supply, 0).write(request, &job.supply, false, &mut filled);
+    let bytes = request.fixed(false).unwrap_or(&filled);
+    probe::probe(&job.target, request, bytes, within)
 }
 
 /// A service that has not worked off its backlog within this time is measured with it.
@@ -196,6 +255,7 @@ const AGAIN: Duration = Duration::from_millis(100);
 impl Load for HttpLoad {
     fn start(&mut self, offer: &Offer) -> Result<Box<dyn Running>, LoadError> {
         let connections = offer.connections.map_or(self.connections, |n| n as usize);
+        self.job = self.logged_in_again()?;
         let run = run::HttpRun::start(&self.job, &self.cpus, connections, offer)?;
         Ok(Box::new(run))
     }
@@ -205,7 +265,8 @@ impl Load for HttpLoad {
         let mut answers = Answers::default();
         while began.elapsed() < IDLE_WITHIN && !stop.load(Ordering::Relaxed) {
             let left = IDLE_WITHIN.saturating_sub(began.elapsed());
-            let Ok(probe) = probe::probe(&self.job, left.min(self.job.timeout())) else {
+            let within = left.min(self.job.timeout());
+            let Ok(probe) = send_once(&self.job, self.job.main, within) else {
                 // What it refuses may be for its load; the trial shows whether it is gone.
                 std::thread::sleep(AGAIN);
                 continue;
@@ -217,7 +278,8 @@ impl Load for HttpLoad {
     }
 
     fn check(&self) -> Result<(), LoadError> {
-        self.probe().map(|_| ())
+        let job = self.logged_in()?;
+        send_once(&job, job.main, job.timeout()).map(|_| ())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Checks the service with one request before the load.
 
-use super::Job;
 use super::parser::{Answer, MAX_HEAD, Parser, Progress, location};
 use super::probe_error::{ProbeError, TimeLimit, shown_location};
+use super::request::Request;
 use super::target::Target;
 use super::transport::{Broken, Input, Transport};
 use crate::LoadError;
@@ -31,8 +31,57 @@ pub struct Probe {
 }
 
 /// Sends one request; see [`super::HttpLoad::probe`].
-pub(super) fn probe(job: &Job, within: Duration) -> Result<Probe, LoadError> {
-    let url = &job.target.url;
+pub(super) fn probe(
+    target: &Target,
+    request: &Request,
+    bytes: &[u8],
+    within: Duration,
+) -> Result<Probe, LoadError> {
+    let (mut exchange, answer) = answered(target, request, bytes, within)?;
+    let failed = |error| LoadError::Service(format!("{} {error}", of(target, request)));
+    Ok(Probe {
+        peer: exchange.peer,
+        status: answer.answer.status,
+        body: Bytes(answer.answer.body_bytes),
+        keeps_alive: answer.answer.keep_alive && exchange.stays_open().map_err(failed)?,
+        took: answer.took,
+    })
+}
+
+/// A good answer.
+pub(super) struct Answered {
+    answer: Answer,
+    took: Duration,
+    /// Its head, and what of the body came with it.
+    pub(super) opening: Vec<u8>,
+    pub(super) body: Vec<u8>,
+}
+
+/// Sends one request, whose answer is wanted for what it says.
+pub(super) fn one(
+    target: &Target,
+    request: &Request,
+    bytes: &[u8],
+    within: Duration,
+) -> Result<Answered, LoadError> {
+    answered(target, request, bytes, within).map(|(_, answer)| answer)
+}
+
+/// The subject of sentences.
+fn of(target: &Target, request: &Request) -> String {
+    match &request.called {
+        Some(called) => format!("{} (asked by {called})", target.url),
+        None => target.url.clone(),
+    }
+}
+
+fn answered(
+    target: &Target,
+    request: &Request,
+    bytes: &[u8],
+    within: Duration,
+) -> Result<(Exchange, Answered), LoadError> {
+    let url = &of(target, request);
     let failed = |peer: Option<SocketAddr>, error: ProbeError| {
         let sentence = format!("{url} {error}");
         match error.silent_peer(peer) {
@@ -45,10 +94,11 @@ pub(super) fn probe(job: &Job, within: Duration) -> Result<Probe, LoadError> {
         }
     };
     let limit = TimeLimit::of_flag(within);
-    let exchange = Exchange::connect(&job.target, Deadline::within(limit));
-    let exchange = exchange.map_err(|error| failed(None, error))?;
-    let peer = exchange.peer;
-    exchange.run(job).map_err(|error| failed(Some(peer), error))
+    let exchange = Exchange::connect(target, Deadline::within(limit));
+    let mut exchange = exchange.map_err(|error| failed(None, error))?;
+    let answer = exchange.run(request, bytes);
+    let answer = answer.map_err(|error| failed(Some(exchange.peer), error))?;
+    Ok((exchange, answer))
 }
 
 /// The end of the whole exchange.
@@ -112,28 +162,31 @@ impl Exchange {
         Err(last_error.unwrap_or(ProbeError::NoAnswer))
     }
 
-    fn run(mut self, job: &Job) -> Result<Probe, ProbeError> {
+    fn run(&mut self, request: &Request, bytes: &[u8]) -> Result<Answered, ProbeError> {
         self.handshake()?;
         let began = Instant::now();
-        self.send(&job.request.bytes)?;
-        let answer = self.receive(job.request.is_head);
-        let answer = answer.map_err(|error| error.without_echo(&job.request.bytes))?;
+        self.send(bytes)?;
+        let answer = self.receive(request);
+        let (answer, body) = answer.map_err(|error| error.without_echo(bytes))?;
         let took = began.elapsed();
-        if !job.expects(answer.status) {
+        let opening = std::mem::take(&mut self.opening);
+        if !request.expects(answer.status) {
             return Err(ProbeError::Status {
                 status: answer.status,
-                expected: job.expected_status,
-                location: location(&self.opening)
-                    .map(|location| shown_location(&location, job.request.may_be_secret)),
-                opening: self.opening,
+                expected: request.expected_status,
+                location: location(&opening)
+                    .map(|location| shown_location(&location, request.may_be_secret)),
+                opening,
             });
         }
-        Ok(Probe {
-            peer: self.peer,
-            status: answer.status,
-            body: Bytes(answer.body_bytes),
-            keeps_alive: answer.keep_alive && self.stays_open()?,
+        if !answer.has_text {
+            return Err(ProbeError::Text(Bytes(answer.body_bytes)));
+        }
+        Ok(Answered {
+            answer,
             took,
+            opening,
+            body,
         })
     }
 
@@ -170,8 +223,15 @@ impl Exchange {
         }
     }
 
-    fn receive(&mut self, answers_head: bool) -> Result<Answer, ProbeError> {
-        let mut parser = Parser::new(answers_head);
+    /// The answer, and what of its body is kept.
+    fn receive(&mut self, request: &Request) -> Result<(Answer, Vec<u8>), ProbeError> {
+        let mut parser = Parser::new(request.is_head);
+        parser.expect(request.is_head, request.sink());
+        let answer = self.receive_into(&mut parser)?;
+        Ok((answer, parser.into_kept()))
+    }
+
+    fn receive_into(&mut self, parser: &mut Parser) -> Result<Answer, ProbeError> {
         let mut buf = vec![0; BUFFER];
         loop {
             let received = Bytes(self.received);

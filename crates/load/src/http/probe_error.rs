@@ -102,6 +102,11 @@ pub(super) enum ProbeError {
     /// Without an opening if that may repeat the request.
     #[error("did not answer with HTTP/1.1: {}", not_http(.error, .opening))]
     NotHttp { error: ParseError, opening: Vec<u8> },
+    #[error(
+        "answered with a body of {0} that does not have the text that is expected; check the \
+         request, or what is expected of it"
+    )]
+    Text(Bytes),
     #[error("sent data beyond its answer, so answers cannot be separated; check the server")]
     Extra,
     #[error("{}", unexpected(*.status, *.expected, .location.as_deref(), .opening))]

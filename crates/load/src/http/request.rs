@@ -1,109 +1,228 @@
-//! The request that is sent repeatedly.
+//! A request in the form in which it is sent.
 
-use super::target::Location;
-use crate::LoadError;
-use http::{HeaderName, HeaderValue, Method};
-use plimsoll_model::{HttpService, is_shown_header};
+use super::mix::{Credentials, Entry, Mix, Piece, Supply, Text};
+use super::parser::{Needle, Sink};
+use http::Method;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::sync::Arc;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Request {
-    pub(super) bytes: Vec<u8>,
-    /// The same for the last request of a connection, with `Connection: close`.
-    pub(super) closing: Vec<u8>,
+    form: Form,
     /// The method is HEAD: answers have no body.
     pub(super) is_head: bool,
-    /// Something of it may be secret: a query, a header whose values are hidden, or a body.
+    /// Something of it may be secret: a query, a header whose values are hidden, a body, or a value.
     pub(super) may_be_secret: bool,
+    /// `None` accepts 200 to 299.
+    pub(super) expected_status: Option<u16>,
+    expected_text: Option<Arc<Needle>>,
+    /// Something is captured from it.
+    keeps_body: bool,
+    /// For sentences, where there are several.
+    pub(super) called: Option<String>,
 }
 
-/// Serializes the request. A given `Host` header replaces the URL's.
-pub(super) fn prepare(service: &HttpService, to: &Location) -> Result<Request, LoadError> {
-    let method = method(&service.method)?;
-    let mut bytes = format!("{method} {} HTTP/1.1\r\n", to.path).into_bytes();
-    let gives = |name: &str| {
-        let mut given = service.headers.iter();
-        given.any(|(other, _)| other.eq_ignore_ascii_case(name))
-    };
-    if !gives("host") {
-        push_header(&mut bytes, "Host", to.authority.as_bytes());
-    }
-    if !gives("user-agent") {
-        let agent = concat!("plimsoll/", env!("CARGO_PKG_VERSION"));
-        push_header(&mut bytes, "User-Agent", agent.as_bytes());
-    }
-    for (name, value) in &service.headers {
-        let value = check_header(name, value)?;
-        push_header(&mut bytes, name, value.as_bytes());
-    }
-    // Methods with a defined body send Content-Length even if it is empty (RFC
-    // 9110, section 8.6).
-    let means_body = [Method::POST, Method::PUT, Method::PATCH].contains(&method);
-    if means_body || !service.body.is_empty() {
-        let length = service.body.len().to_string();
-        push_header(&mut bytes, "Content-Length", length.as_bytes());
-    }
-    let mut closing = bytes.clone();
-    push_header(&mut closing, "Connection", b"close");
-    for bytes in [&mut bytes, &mut closing] {
-        bytes.extend_from_slice(b"\r\n");
-        bytes.extend_from_slice(&service.body);
-    }
-    let is_hidden = |(name, _): &(String, String)| !is_shown_header(name);
-    Ok(Request {
-        bytes,
-        closing,
-        is_head: method == Method::HEAD,
-        may_be_secret: to.path.contains('?')
-            || service.headers.iter().any(is_hidden)
-            || !service.body.is_empty(),
-    })
+#[derive(Debug)]
+enum Form {
+    /// The same each time; and for the last request of a connection, with `Connection: close`.
+    Fixed { bytes: Vec<u8>, closing: Vec<u8> },
+    /// Head without Content-Length and the empty line, and body.
+    Filled {
+        head: Text,
+        body: Text,
+        sends_length: bool,
+    },
 }
 
-fn method(text: &str) -> Result<Method, LoadError> {
-    let method = Method::from_bytes(text.as_bytes()).or_else(|_| {
-        LoadError::mistake(format!("'{text}' is not an HTTP method; write GET or POST"))
-    })?;
-    if method == Method::CONNECT {
-        return LoadError::mistake(
-            "CONNECT opens a tunnel and is not supported; use another method",
-        );
+impl Request {
+    /// A `Host` header of the entry replaces that of the URL.
+    ///
+    /// # Errors
+    /// What a login gave cannot stand where it is used.
+    pub(super) fn of(
+        entry: &Entry,
+        mix: &Mix,
+        host: &str,
+        from_login: &Credentials,
+    ) -> Result<Request, String> {
+        let head = head(entry, host, from_login)?;
+        let body = from_login.placed(&entry.body)?;
+        let sends_length = entry.sends_length();
+        let is_fixed = |text: &Text| matches!(text.as_slice(), [] | [Piece::Bytes(_)]);
+        let form = match is_fixed(&head) && is_fixed(&body) {
+            true => {
+                let written = |closes| whole(bytes(&head), bytes(&body), sends_length, closes);
+                Form::Fixed {
+                    bytes: written(false),
+                    closing: written(true),
+                }
+            }
+            false => Form::Filled {
+                head,
+                body,
+                sends_length,
+            },
+        };
+        let text = entry.expected_text.as_ref();
+        Ok(Request {
+            form,
+            is_head: entry.method == Method::HEAD,
+            may_be_secret: entry.may_be_secret,
+            expected_status: entry.expected_status,
+            expected_text: text.map(|text| Arc::new(Needle::new(text.as_bytes()))),
+            keeps_body: !entry.captures.is_empty(),
+            called: mix.called(entry),
+        })
     }
-    Ok(method)
+
+    /// Whether an answer counts as good.
+    pub(super) fn expects(&self, status: u16) -> bool {
+        match self.expected_status {
+            Some(expected) => status == expected,
+            None => (200..300).contains(&status),
+        }
+    }
+
+    /// What is done with the body of an answer.
+    pub(super) fn sink(&self) -> Sink {
+        Sink::new(self.expected_text.as_ref(), self.keeps_body)
+    }
+
+    /// The bytes to send, where they are the same each time.
+    pub(super) fn fixed(&self, closes: bool) -> Option<&[u8]> {
+        match &self.form {
+            Form::Fixed { bytes, .. } if !closes => Some(bytes),
+            Form::Fixed { closing, .. } => Some(closing),
+            Form::Filled { .. } => None,
+        }
+    }
 }
 
-fn check_header(name: &str, value: &str) -> Result<HeaderValue, LoadError> {
-    if HeaderName::from_bytes(name.as_bytes()).is_err() {
-        return LoadError::mistake(format!("'{name}' is not a valid header name"));
+fn head(entry: &Entry, host: &str, from_login: &Credentials) -> Result<Text, String> {
+    let mut head = Text::new();
+    let push = super::mix::push_bytes;
+    push(&mut head, format!("{} ", entry.method).as_bytes());
+    extend(&mut head, from_login.placed(&entry.target)?);
+    push(&mut head, b" HTTP/1.1\r\n");
+    if !entry.has_header("host") {
+        push(&mut head, format!("Host: {host}\r\n").as_bytes());
     }
-    let own = [
-        "content-length",
-        "connection",
-        "transfer-encoding",
-        "expect",
-    ];
-    if own.iter().any(|own| name.eq_ignore_ascii_case(own)) {
-        return LoadError::mistake(format!(
-            "the header {name} is set by Plimsoll, which depends on the message framing; omit it"
-        ));
+    if !entry.has_header("user-agent") {
+        let agent = concat!("User-Agent: plimsoll/", env!("CARGO_PKG_VERSION"), "\r\n");
+        push(&mut head, agent.as_bytes());
     }
-    HeaderValue::from_str(value).or_else(|_| {
-        LoadError::mistake(format!(
-            "the value of header {name} contains control characters"
-        ))
-    })
+    for (name, value) in &entry.headers {
+        push(&mut head, format!("{name}: ").as_bytes());
+        extend(&mut head, from_login.placed(value)?);
+        push(&mut head, b"\r\n");
+    }
+    if let Some(cookies) = from_login.cookies().filter(|_| !entry.has_header("cookie")) {
+        push(&mut head, format!("Cookie: {cookies}\r\n").as_bytes());
+    }
+    Ok(head)
 }
 
-fn push_header(bytes: &mut Vec<u8>, name: &str, value: &[u8]) {
-    bytes.extend_from_slice(name.as_bytes());
-    bytes.extend_from_slice(b": ");
-    bytes.extend_from_slice(value);
-    bytes.extend_from_slice(b"\r\n");
+/// Adds pieces, so that bytes that follow each other are one.
+fn extend(text: &mut Text, pieces: Text) {
+    for piece in pieces {
+        match piece {
+            Piece::Bytes(bytes) => super::mix::push_bytes(text, &bytes),
+            other => text.push(other),
+        }
+    }
+}
+
+fn bytes(text: &Text) -> &[u8] {
+    match text.as_slice() {
+        [Piece::Bytes(bytes), ..] => bytes,
+        _ => &[],
+    }
+}
+
+fn whole(head: &[u8], body: &[u8], sends_length: bool, closes: bool) -> Vec<u8> {
+    let mut all = head.to_vec();
+    end(&mut all, body, sends_length, closes);
+    all
+}
+
+/// The end of a head, and the body.
+fn end(all: &mut Vec<u8>, body: &[u8], sends_length: bool, closes: bool) {
+    if sends_length {
+        all.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+    }
+    if closes {
+        all.extend_from_slice(b"Connection: close\r\n");
+    }
+    all.extend_from_slice(b"\r\n");
+    all.extend_from_slice(body);
+}
+
+/// Chooses the requests of one thread, and fills them with values.
+#[derive(Debug)]
+pub(super) struct Writer {
+    rng: Xoshiro256PlusPlus,
+    /// By data set: the row of the request that is being written.
+    rows: Vec<Option<usize>>,
+    body: Vec<u8>,
+}
+
+impl Writer {
+    pub(super) fn new(supply: &Supply, seed: u64) -> Writer {
+        Writer {
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            rows: vec![None; supply.sets()],
+            body: Vec::new(),
+        }
+    }
+
+    /// The next request, by the sums of the weights up to each.
+    pub(super) fn choose(&mut self, sums: &[f64]) -> usize {
+        let Some((total, _)) = sums.split_last().filter(|(_, others)| !others.is_empty()) else {
+            return 0;
+        };
+        let share = (self.rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        let at = sums.partition_point(|sum| *sum <= share * total);
+        at.min(sums.len() - 1)
+    }
+
+    /// Replaces what is in `into` by the request, unless that is the same each time.
+    pub(super) fn write(
+        &mut self,
+        request: &Request,
+        supply: &Supply,
+        closes: bool,
+        into: &mut Vec<u8>,
+    ) {
+        let Form::Filled {
+            head,
+            body,
+            sends_length,
+        } = &request.form
+        else {
+            return;
+        };
+        into.clear();
+        self.body.clear();
+        self.rows.fill(None);
+        let Writer {
+            rng,
+            rows,
+            body: filled,
+        } = self;
+        let mut filler = supply.filler(rng, rows);
+        filler.fill(head, into);
+        filler.fill(body, filled);
+        end(into, filled, *sends_length, closes);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LoadError;
     use crate::http::target::parse_url;
+    use plimsoll_model::HttpService;
     use std::time::Duration;
 
     fn prepared(method: &str, headers: &[(&str, &str)], body: &str) -> Result<String, LoadError> {
@@ -114,8 +233,12 @@ mod tests {
             body: body.into(),
             ..HttpService::get("http://a:81/p?q", 1, Duration::from_secs(1))
         };
-        let request = prepare(&service, &parse_url(&service.url)?)?;
-        Ok(String::from_utf8(request.bytes).unwrap())
+        let to = parse_url(&service.url)?;
+        let mix = Mix::of(&service, &to)?;
+        let none = Credentials::default();
+        let request = Request::of(&mix.entries[0], &mix, &to.authority, &none).unwrap();
+        let bytes = request.fixed(false).unwrap().to_vec();
+        Ok(String::from_utf8(bytes).unwrap())
     }
 
     #[test]

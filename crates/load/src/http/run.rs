@@ -1,6 +1,7 @@
 //! Starts, observes and ends the generator threads.
 
 use super::Job;
+use super::connections::Connections;
 use super::pacer::Pacer;
 use super::poller::Waker;
 use super::worker::Worker;
@@ -58,7 +59,13 @@ impl HttpRun {
             let own = connections / count + usize::from(index < connections % count);
             let (job, session) = (Arc::clone(job), Arc::clone(&run.session));
             let (waker, started) = (Arc::clone(&run.waker), report.clone());
-            let worker = move || Worker::new(job, session, tally, pacer, own);
+            // Threads choose among several requests independently.
+            let seed = offer.seed.wrapping_add(index as u64);
+            let worker = move || {
+                let clock = Arc::clone(&session);
+                let connections = Connections::new(own, Arc::clone(&job), clock, seed);
+                Worker::new(job, session, tally, pacer, connections)
+            };
             let thread = std::thread::Builder::new()
                 .name(format!("generator-{cpu}"))
                 .spawn(move || generate(cpu, &waker, started, worker))

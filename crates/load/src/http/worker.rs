@@ -12,7 +12,7 @@ use super::pacer::Pacer;
 use super::poller::{Poller, Ready, Until};
 use super::wakeup::WakeUp;
 use crate::ns;
-use crate::tally::{Failure, Session, Tally};
+use crate::tally::{Ending, Failure, Session, Tally};
 use rustix::io::Errno;
 use std::sync::Arc;
 
@@ -39,11 +39,11 @@ impl Worker {
         session: Arc<Session>,
         tally: Tally,
         pacer: Pacer,
-        connections: usize,
+        connections: Connections,
     ) -> Result<Worker, Errno> {
         Ok(Worker {
             poller: Poller::new(BATCH)?,
-            connections: Connections::new(connections, Arc::clone(&job), Arc::clone(&session)),
+            connections,
             job,
             session,
             tally,
@@ -75,8 +75,9 @@ impl Worker {
             now = self.session.now_ns();
             self.expire(now);
         }
-        for intended_ns in self.connections.open_requests() {
+        for (intended_ns, kind) in self.connections.open_requests() {
             self.tally.unfinished(intended_ns, now);
+            self.of_kind(kind, intended_ns, Ending::Unfinished, now);
         }
         let used = self.connections.served(self.pacer.waited());
         self.tally.connections(used);
@@ -168,21 +169,36 @@ impl Worker {
         match ended {
             Completion::Answered {
                 intended_ns,
+                kind,
                 answer,
                 age,
-            } if self.job.expects(answer.status) => {
+            } if self.job.requests[kind].expects(answer.status) && answer.has_text => {
                 let ended_ns = now.saturating_sub(ns(age));
                 self.tally
                     .done(intended_ns, ended_ns, Some(answer.body_bytes));
+                self.of_kind(kind, intended_ns, Ending::Answered, ended_ns);
             }
-            Completion::Answered { intended_ns, .. } => {
-                self.tally.failed(intended_ns, Failure::Status, now);
-            }
+            Completion::Answered {
+                intended_ns, kind, ..
+            } => self.failed(kind, intended_ns, Failure::Status, now),
             Completion::Failed {
                 intended_ns,
+                kind,
                 failure,
-            } => self.tally.failed(intended_ns, failure, now),
+            } => self.failed(kind, intended_ns, failure, now),
             Completion::NotOpened(failure) => self.fail_waiting(failure, now),
+        }
+    }
+
+    fn failed(&self, kind: usize, intended_ns: u64, failure: Failure, now: u64) {
+        self.tally.failed(intended_ns, failure, now);
+        self.of_kind(kind, intended_ns, Ending::Failed(failure), now);
+    }
+
+    /// Counts a request by its kind, where there are several.
+    fn of_kind(&self, kind: usize, intended_ns: u64, ending: Ending, now: u64) {
+        if self.job.requests.len() > 1 {
+            self.tally.of_kind(kind, intended_ns, ending, now);
         }
     }
 

@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod churn;
+mod mix;
 mod tls;
 
 use plimsoll_load::http::{HttpLoad, Probe};
@@ -273,7 +274,7 @@ fn connections_closed_in_a_break_are_not_opened_in_it() {
     // After the break a connection is opened for a request again. In the first burst a request may
     // meet the close if the machine pauses for so long.
     assert_eq!(work.errors.total(), work.errors.reset, "{work:?}");
-    assert_eq!(work.phases[2].failed, 0, "{work:?}");
+    assert_eq!(work.phases[2].answers.failed, 0, "{work:?}");
     // Four at first and four after it, and some if the machine pauses; opened in
     // advance, more than 40.
     let count = accepted.try_iter().count();

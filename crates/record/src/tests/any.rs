@@ -2,9 +2,9 @@
 
 use crate::cell::LONGEST;
 use plimsoll_model::{
-    Arm, BodySizes, ConnectionUse, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet, CpuTime,
-    CpuUse, CpusOf, Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel, MachineUse,
-    Millicores, Phase, Pressure, Rate, Second, ServiceUse, Setting, Share, Slot, Trial,
+    Answers, Arm, BodySizes, ConnectionUse, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet,
+    CpuTime, CpuUse, CpusOf, Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel,
+    MachineUse, Millicores, Phase, Pressure, Rate, Second, ServiceUse, Setting, Share, Slot, Trial,
     TrialSetting, TrialSpec, Verdict, WarmUp, Work, YieldOutcome, YieldSetting, YieldTrial,
 };
 use proptest::collection::vec;
@@ -145,7 +145,7 @@ prop_compose! {
     fn work()(
         n in vec(count(), 4), errors in errors(), latency in histogram(), slip in histogram(),
         steps in steps(), used in option::of((vec(any::<u32>(), 3), count())),
-        sizes in option::of(vec(0..1u64 << 32, 4)),
+        sizes in option::of(vec(0..1u64 << 32, 4)), kinds in vec(answers(), 0..3),
     ) -> Work {
         Work {
             intended: n[0], sent: n[1], completed: n[2], errors, unfinished: n[3], latency, slip,
@@ -157,7 +157,16 @@ prop_compose! {
             bodies: sizes.map(|n| BodySizes {
                 answers: n[0], least: n[1], most: n[2], sum: n[3], sum_of_squares: n[0] as f64,
             }),
+            kinds,
         }
+    }
+}
+
+prop_compose! {
+    fn answers()(n in vec(count(), 3), ns in vec(any::<u32>(), 0..5)) -> Answers {
+        let mut latency = Slot::default();
+        ns.iter().for_each(|ns| latency.record_ns(u64::from(*ns)));
+        Answers { latency, failed: n[0], timed_out: n[1], unfinished: n[2] }
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) fn plan() -> Plan {
         max_connections: None,
         timeout: Duration::from_secs(5),
         expected_status: None,
+        expected_text: None,
+        requests: None,
         insecure: false,
         requests_per_connection: NonZeroU32::new(7),
         tls: TlsFiles {

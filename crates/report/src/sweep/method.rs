@@ -3,7 +3,9 @@
 use crate::document::Fact;
 use crate::method::{cpus, visits};
 use crate::number;
-use plimsoll_model::{Arrivals, HttpService, Plan, RatedRate, Workload, human_duration};
+use plimsoll_model::{
+    Arrivals, HttpService, Plan, RatedRate, RequestFile, Workload, human_duration,
+};
 
 pub(super) fn facts(plan: &Plan, rated: Option<&RatedRate>) -> Vec<Fact> {
     let joined = |texts: Vec<String>| texts.join(", ");
@@ -58,5 +60,20 @@ fn request(http: &HttpService, connections: Option<u32>) -> String {
         None => String::new(),
     };
     let timeout = human_duration(http.timeout);
-    format!("{connections} connections{of}, time-out {timeout}")
+    let several = http.requests.as_deref().map(several).unwrap_or_default();
+    format!("{several}{connections} connections{of}, time-out {timeout}")
+}
+
+/// `of shop.http: list 70 %, cart 30 %; `
+fn several(file: &RequestFile) -> String {
+    let shares = file.requests.iter().map(|request| {
+        let pct = 100.0 * file.share(request);
+        format!("{} {} %", request.name, number::trimmed(pct))
+    });
+    let shares: Vec<String> = shares.collect();
+    let left_out = match file.left_out {
+        0 => String::new(),
+        n => format!(" ({n} to other hosts, or without a good answer, left out)"),
+    };
+    format!("of {}: {}{left_out}; ", file.file, shares.join(", "))
 }

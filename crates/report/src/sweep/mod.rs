@@ -11,13 +11,13 @@ mod method;
 mod sentences;
 mod thresholds;
 
-use crate::Report;
 pub use crate::capacity::way_out;
 use crate::document::csv::table as csv_table;
 use crate::document::json::Json;
 use crate::document::{Block, Document, Role, Run, Table};
 use crate::markup::{Html, el, hint_line, section};
 use crate::sentence::Sentence;
+use crate::{Report, requests};
 use plimsoll_model::Picture;
 
 /// The version of `docs/schema/output.schema.json` that the JSON of a sweep, of
@@ -48,6 +48,11 @@ pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Doc
     let columns = levels::columns(&findings.levels, report.is_imported());
     out.table(Table::of(columns));
     out.say(Role::Note, levels::reasons(&findings.levels));
+    if let Some(found) = &findings.requests {
+        let heading = format!("Each request at {:.0}/s of all", found.rate_rps);
+        out.table(requests::table(&heading, &found.requests));
+        out.say(Role::Note, requests::notes(found, &findings.capacity));
+    }
     out.say(Role::Note, sentences::notes(report));
     out.say(Role::Note, growing(report));
     if findings.thresholds.iter().any(|row| row.cpu_pct.is_some()) {

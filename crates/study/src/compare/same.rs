@@ -118,6 +118,11 @@ fn request_difference(a: &HttpService, b: &HttpService) -> Option<String> {
             a.expected_status != b.expected_status,
         ),
         (
+            "another text expected of the body",
+            a.expected_text != b.expected_text,
+        ),
+        ("other requests", !have_same_requests(a, b)),
+        (
             "another number of requests per connection",
             a.requests_per_connection != b.requests_per_connection,
         ),
@@ -148,6 +153,12 @@ fn have_same_headers(a: &HttpService, b: &HttpService) -> bool {
         all
     };
     known(a) == known(b)
+}
+
+/// The name of their file does not matter.
+fn have_same_requests(a: &HttpService, b: &HttpService) -> bool {
+    let sha1 = |http: &HttpService| http.requests.as_ref().map(|file| file.sha1.clone());
+    sha1(a) == sha1(b)
 }
 
 /// The bodies are compared where both records hold them, and else their lengths.

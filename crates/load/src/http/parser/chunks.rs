@@ -51,13 +51,18 @@ impl Default for Chunks {
 
 impl Chunks {
     /// How many bytes belong to the body, how many of them are content, and whether
-    /// the body has ended.
-    pub(super) fn skip(&mut self, input: &[u8]) -> Result<(usize, usize, bool), ParseError> {
+    /// the body has ended. `take` gets each piece of content.
+    pub(super) fn skip(
+        &mut self,
+        input: &[u8],
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(usize, usize, bool), ParseError> {
         let (mut used, mut content) = (0, 0);
         while used < input.len() {
             if let At::Content { left } = self.at {
                 let rest = input.len() - used;
                 let n = usize::try_from(left).map_or(rest, |left| left.min(rest));
+                take(&input[used..used + n]);
                 used += n;
                 content += n;
                 self.at = match left - n as u64 {

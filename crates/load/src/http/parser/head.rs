@@ -74,13 +74,22 @@ fn parse(bytes: &[u8]) -> Result<Option<(usize, Head)>, ParseError> {
 
 /// The value of Location in a complete head.
 pub(in crate::http) fn location(bytes: &[u8]) -> Option<String> {
+    header_values(bytes, "location").into_iter().next()
+}
+
+/// All values of a header in a complete head.
+pub(in crate::http) fn header_values(bytes: &[u8], name: &str) -> Vec<String> {
     let found = with_response(bytes, |response| {
-        let mut values = values(response.headers, "location");
+        let values = values(response.headers, name);
         Ok(values
-            .next()
-            .map(|v| String::from_utf8_lossy(v).into_owned()))
+            .map(|v| String::from_utf8_lossy(v).into_owned())
+            .collect())
     });
-    found.ok().flatten().and_then(|(_, location)| location)
+    found
+        .ok()
+        .flatten()
+        .map(|(_, values)| values)
+        .unwrap_or_default()
 }
 
 fn with_response<T>(

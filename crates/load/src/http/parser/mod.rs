@@ -7,12 +7,14 @@
 
 mod chunks;
 mod head;
+mod sink;
 #[cfg(test)]
 mod tests;
 
 use chunks::Chunks;
-pub(super) use head::location;
 use head::{Head, HeadReader};
+pub(super) use head::{header_values, location};
+pub(crate) use sink::{Needle, Sink};
 
 /// Maximum size of a head, in bytes; servers' own limits for requests are far
 /// lower.
@@ -25,6 +27,8 @@ pub(crate) struct Answer {
     pub(crate) body_bytes: u64,
     /// Whether the server keeps the connection open.
     pub(crate) keep_alive: bool,
+    /// Whether the body has what was looked for, if anything.
+    pub(crate) has_text: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +59,9 @@ pub(crate) enum ParseError {
 /// Parses the consecutive responses of one connection.
 #[derive(Debug)]
 pub(crate) struct Parser {
-    /// The requests are HEAD: responses have no body.
+    /// The request is HEAD: its response has no body.
     answers_head: bool,
+    sink: Sink,
     head: HeadReader,
     body: Option<Body>,
 }
@@ -82,9 +87,21 @@ impl Parser {
     pub(crate) fn new(answers_head: bool) -> Parser {
         Parser {
             answers_head,
+            sink: Sink::default(),
             head: HeadReader::default(),
             body: None,
         }
+    }
+
+    /// Before the answer to another request: whether that is HEAD, and what is done with the body.
+    pub(crate) fn expect(&mut self, answers_head: bool, sink: Sink) {
+        self.answers_head = answers_head;
+        self.sink = sink;
+    }
+
+    /// The body that was kept.
+    pub(crate) fn into_kept(self) -> Vec<u8> {
+        self.sink.into_kept()
     }
 
     pub(crate) fn reset(&mut self) {
@@ -109,7 +126,7 @@ impl Parser {
                     self.begin(head)?
                 }
                 Some(body) => {
-                    let (n, ended) = body.skip(input)?;
+                    let (n, ended) = body.skip(input, &mut self.sink)?;
                     used += n;
                     if !ended {
                         return Ok((used, Progress::More));
@@ -118,7 +135,7 @@ impl Parser {
                 }
             };
             if ended && let Some(body) = self.body.take() {
-                return Ok((used, Progress::Done(body.answer())));
+                return Ok((used, Progress::Done(body.answer(&self.sink))));
             }
         }
     }
@@ -127,7 +144,7 @@ impl Parser {
     /// any.
     pub(crate) fn end(&mut self) -> Option<Answer> {
         let body = self.body.take()?;
-        matches!(body.head.body, Rest::UntilClose).then(|| body.answer())
+        matches!(body.head.body, Rest::UntilClose).then(|| body.answer(&self.sink))
     }
 
     /// Starts the body after a head; `true` if the response has none.
@@ -173,25 +190,30 @@ pub fn answers(sent: &[u8], to_head: bool, piece: usize) -> Vec<(u16, u64)> {
 
 impl Body {
     /// Skips bytes of the body; returns how many, and whether it has ended.
-    fn skip(&mut self, input: &[u8]) -> Result<(usize, bool), ParseError> {
+    fn skip(&mut self, input: &[u8], sink: &mut Sink) -> Result<(usize, bool), ParseError> {
         let (used, content, ended) = match &mut self.head.body {
             Rest::Bytes(left) => {
                 let n = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
                 *left -= n as u64;
+                sink.take(&input[..n]);
                 (n, n, *left == 0)
             }
-            Rest::Chunks(chunks) => chunks.skip(input)?,
-            Rest::UntilClose => (input.len(), input.len(), false),
+            Rest::Chunks(chunks) => chunks.skip(input, |content| sink.take(content))?,
+            Rest::UntilClose => {
+                sink.take(input);
+                (input.len(), input.len(), false)
+            }
         };
         self.bytes = self.bytes.saturating_add(content as u64);
         Ok((used, ended))
     }
 
-    fn answer(&self) -> Answer {
+    fn answer(&self, sink: &Sink) -> Answer {
         Answer {
             status: self.head.status,
             body_bytes: self.bytes,
             keep_alive: self.head.keep_alive && !matches!(self.head.body, Rest::UntilClose),
+            has_text: sink.has_text(),
         }
     }
 }

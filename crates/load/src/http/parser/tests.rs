@@ -5,6 +5,7 @@ fn answer(status: u16, body_bytes: u64, keep_alive: bool) -> Answer {
     Answer {
         status,
         body_bytes,
+        has_text: true,
         keep_alive,
     }
 }

@@ -115,6 +115,7 @@ pub(super) fn sweep() -> Sample {
     overloaded.error_pct = Some(0.012);
     Sample {
         findings: Findings {
+            requests: None,
             rated: Some(rated(10_000.0)),
             idle_cpu_pct: Some(1.25),
             light_load: Some(LightLoad {
@@ -226,6 +227,7 @@ pub(super) fn nothing_valid() -> Sample {
 
 pub(super) fn empty() -> Findings {
     Findings {
+        requests: None,
         rated: None,
         idle_cpu_pct: None,
         light_load: None,

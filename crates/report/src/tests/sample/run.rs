@@ -58,6 +58,8 @@ pub(crate) fn http() -> Workload {
         max_connections: None,
         timeout: Duration::from_secs(5),
         expected_status: Some(204),
+        expected_text: None,
+        requests: None,
         insecure: false,
         requests_per_connection: None,
         tls: TlsFiles::default(),

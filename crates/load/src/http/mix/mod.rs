@@ -1,0 +1,302 @@
+//! What is asked of a server: one request, or several that are chosen by their weights, some with
+//! values that change.
+
+mod entry;
+mod har;
+mod login;
+mod syntax;
+mod template;
+mod values;
+
+pub(super) use entry::Entry;
+pub(super) use login::Credentials;
+pub(super) use template::{Piece, Supply, Text, push_bytes};
+
+use super::target::{Location, parse_url};
+use crate::LoadError;
+use plimsoll_model::{HttpService, RequestFile, RequestOfFile, shown_url};
+use sha1::{Digest, Sha1};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use syntax::{BodyDraft, Draft, Wrong};
+use template::Names;
+use values::DataSet;
+
+/// Of the file, and of each that it names.
+const MOST_BYTES: u64 = 64 << 20;
+const MOST_REQUESTS: usize = 1000;
+
+/// What is asked, checked and ready but for what logins give.
+#[derive(Debug)]
+pub(super) struct Mix {
+    pub(super) logins: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) supply: Arc<Supply>,
+    /// For sentences: the name of the file.
+    file: Option<String>,
+}
+
+impl Mix {
+    /// # Errors
+    /// A request cannot be sent, or a file has changed since the service was described.
+    pub(super) fn of(service: &HttpService, to: &Location) -> Result<Mix, LoadError> {
+        let Some(described) = &service.requests else {
+            return Ok(Mix {
+                logins: Vec::new(),
+                entries: vec![Entry::only(service, to)?],
+                supply: Arc::default(),
+                file: None,
+            });
+        };
+        let read = ReadFile::of(&described.file, &service.headers, to)?;
+        match read.sha1 == described.sha1 {
+            true => Ok(read.mix),
+            false => LoadError::mistake(format!(
+                "{}, or a file that it names, has changed since the run began; start a new run",
+                described.file
+            )),
+        }
+    }
+
+    /// The request that is most often chosen.
+    pub(super) fn main(&self) -> usize {
+        let weights = self.entries.iter().map(|entry| entry.weight);
+        let heaviest = weights
+            .enumerate()
+            .reduce(|a, b| if b.1 > a.1 { b } else { a });
+        heaviest.map_or(0, |(at, _)| at)
+    }
+
+    /// The sums of the weights up to each request.
+    pub(super) fn sums(&self) -> Vec<f64> {
+        let mut sum = 0.0;
+        let weights = self.entries.iter().map(|entry| entry.weight);
+        weights
+            .map(|weight| {
+                sum += weight;
+                sum
+            })
+            .collect()
+    }
+
+    /// `request 'cart' of shop.http`; `None` for a request that is the only one.
+    pub(super) fn called(&self, entry: &Entry) -> Option<String> {
+        let file = self.file.as_ref()?;
+        Some(format!("request '{}' of {file}", entry.name))
+    }
+}
+
+/// Describes the requests of a file: a `.har` archive, or requests as editors know them.
+/// Headers in `common` are sent with all that have no such.
+///
+/// # Errors
+/// What of the file makes no sense.
+pub fn describe_requests(
+    file: &str,
+    common: &[(String, String)],
+    url: &str,
+) -> Result<RequestFile, LoadError> {
+    let to = parse_url(url)?;
+    if to.path != "/" {
+        return LoadError::mistake(format!(
+            "the paths of the requests are those in {file}; give the URL without one, as {}://{}",
+            if to.secure { "https" } else { "http" },
+            to.authority
+        ));
+    }
+    let read = ReadFile::of(file, common, &to)?;
+    let of_file = |(entry, path): (&Entry, String)| RequestOfFile {
+        name: entry.name.clone(),
+        method: entry.method.to_string(),
+        path: shown_url(&path),
+        weight: entry.weight,
+    };
+    let entries = read.mix.entries.iter();
+    Ok(RequestFile {
+        file: file.to_owned(),
+        sha1: read.sha1,
+        requests: entries.zip(read.paths).map(of_file).collect(),
+        logins: read.mix.logins.len(),
+        left_out: read.left_out,
+    })
+}
+
+struct ReadFile {
+    mix: Mix,
+    /// Of the requests that are no logins.
+    paths: Vec<String>,
+    left_out: usize,
+    sha1: String,
+}
+
+impl ReadFile {
+    fn of(file: &str, common: &[(String, String)], to: &Location) -> Result<ReadFile, LoadError> {
+        let mut files = Files::default();
+        let text = files
+            .text(file)
+            .or_else(|why| LoadError::mistake(format!("--requests-file: {why}")))?;
+        let is_archive = file.to_ascii_lowercase().ends_with(".har");
+        let parsed = match is_archive {
+            true => har::parse(&text, |url| path_at(url, to).is_ok()).map_err(|why| Wrong {
+                line: 1,
+                why: format!("no HTTP archive ({why})"),
+            }),
+            false => syntax::parse(&text).map(|draft| (draft, 0)),
+        };
+        let at = |wrong: Wrong| {
+            LoadError::Mistake(format!("{file}, line {}: {}", wrong.line, wrong.why))
+        };
+        let (draft, left_out) = parsed.map_err(at)?;
+        if draft.requests.is_empty() {
+            return LoadError::mistake(format!(
+                "{file} has no answered request to {}; give the address of the server that it was recorded with",
+                to.authority
+            ));
+        }
+        let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+        let (mix, paths) = built(draft, file, folder, common, to, &mut files).map_err(at)?;
+        Ok(ReadFile {
+            mix,
+            paths,
+            left_out,
+            sha1: files.sha1(),
+        })
+    }
+}
+
+fn built(
+    draft: Draft,
+    file: &str,
+    folder: &Path,
+    common: &[(String, String)],
+    to: &Location,
+    files: &mut Files,
+) -> Result<(Mix, Vec<String>), Wrong> {
+    let at = |line: usize| move |why: String| Wrong { line, why };
+    if draft.requests.len() > MOST_REQUESTS {
+        return Err(at(1)(format!(
+            "more than {MOST_REQUESTS} different requests; give fewer"
+        )));
+    }
+    let mut sets = Vec::new();
+    for set in draft.sets {
+        let text = files
+            .text(&beside(folder, &set.file))
+            .map_err(at(set.line))?;
+        let read = DataSet::read(&set.name, &set.file, &text, set.random);
+        sets.push(read.map_err(|why| at(set.line)(format!("{}: {why}", set.file)))?);
+    }
+    let mut captured: Vec<String> = Vec::new();
+    let (mut logins, mut entries, mut paths) = (Vec::new(), Vec::new(), Vec::new());
+    // Logins come first, so that what they capture is known to all.
+    let (first, rest): (Vec<_>, Vec<_>) = draft.requests.into_iter().partition(|r| r.login);
+    for request in first.into_iter().chain(rest) {
+        let at = at(request.line);
+        let path = path_at(&request.target, to).map_err(at)?;
+        let body = match &request.body {
+            BodyDraft::File(name) => files.bytes(&beside(folder, name)).map_err(at)?,
+            _ => Vec::new(),
+        };
+        let is_login = request.login;
+        let names = Names {
+            sets: &sets,
+            captured: &captured,
+        };
+        let entry = Entry::of_file(request, &path, &names, common, body).map_err(at)?;
+        captured.extend(entry.captures.iter().map(|capture| capture.name.clone()));
+        match is_login {
+            true => logins.push(entry),
+            false => {
+                entries.push(entry);
+                paths.push(path);
+            }
+        }
+    }
+    let mix = Mix {
+        logins,
+        entries,
+        supply: Arc::new(Supply::of(sets)),
+        file: Some(file.to_owned()),
+    };
+    Ok((mix, paths))
+}
+
+/// The path of a target, which is one or an address at the server.
+fn path_at(target: &str, to: &Location) -> Result<String, String> {
+    if target.starts_with('/') {
+        return Ok(target.to_owned());
+    }
+    let scheme = target.find("://").map(|at| at + 3);
+    let Some(host) = scheme else {
+        return Err(format!(
+            "'{}' is no path and no address; write it like /path",
+            shown_url(target)
+        ));
+    };
+    let end = target[host..]
+        .find(['/', '?', '#'])
+        .map_or(target.len(), |at| host + at);
+    let (origin, path) = target.split_at(end);
+    let path = path.split('#').next().unwrap_or_default();
+    let of = parse_url(origin).map_err(|e| e.to_string())?;
+    if (of.secure, &of.authority) != (to.secure, &to.authority) {
+        return Err(format!(
+            "it is sent to {}, and the run is of {}; all requests go to one server",
+            of.authority, to.authority
+        ));
+    }
+    Ok(match path.starts_with('/') {
+        true => path.to_owned(),
+        false => format!("/{path}"),
+    })
+}
+
+fn beside(folder: &Path, file: &str) -> String {
+    let path: PathBuf = folder.join(file);
+    path.to_string_lossy().into_owned()
+}
+
+/// Reads files, and sums up what was in them.
+#[derive(Default)]
+struct Files {
+    digest: Sha1,
+}
+
+impl Files {
+    fn text(&mut self, path: &str) -> Result<String, String> {
+        let text = String::from_utf8(self.bytes(path)?);
+        text.map_err(|_| format!("'{path}' is no UTF-8 text"))
+    }
+
+    fn bytes(&mut self, path: &str) -> Result<Vec<u8>, String> {
+        let cannot = |e: std::io::Error| {
+            format!("the file '{path}' cannot be read: {e}; check the name and its permissions")
+        };
+        // Opening a pipe waits for its writer.
+        if !fs::metadata(path).map_err(cannot)?.is_file() {
+            return Err(format!(
+                "'{path}' is no regular file, and it is read again when a run is resumed; give a file"
+            ));
+        }
+        let mut bytes = Vec::new();
+        let file = File::open(path).map_err(cannot)?;
+        file.take(MOST_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(cannot)?;
+        if bytes.len() as u64 > MOST_BYTES {
+            return Err(format!(
+                "'{path}' has more than 64 MiB; give a smaller file"
+            ));
+        }
+        self.digest.update((bytes.len() as u64).to_le_bytes());
+        self.digest.update(&bytes);
+        Ok(bytes)
+    }
+
+    fn sha1(self) -> String {
+        let bytes = self.digest.finalize();
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}

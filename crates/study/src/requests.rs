@@ -1,0 +1,76 @@
+//! Each of several requests by itself.
+
+use crate::bootstrap::shows_quantile;
+use crate::levels::Level;
+use plimsoll_model::{
+    Answers, Phase, Plan, RequestFile, RequestFinding, RequestOfFile, RequestsFinding, Trial,
+    TrialSetting, Workload,
+};
+
+/// How the requests of a file ended, by kind over some trials.
+pub fn each<'a>(
+    file: &RequestFile,
+    trials: impl Iterator<Item = &'a [Answers]>,
+) -> Vec<RequestFinding> {
+    let mut sums = vec![Answers::default(); file.requests.len()];
+    for kinds in trials {
+        sums.iter_mut()
+            .zip(kinds)
+            .for_each(|(sum, own)| sum.merge(own));
+    }
+    let found = |(request, answers): (&RequestOfFile, &Answers)| {
+        let latency = &answers.latency;
+        let us = |q| {
+            let time = latency
+                .quantile(q)
+                .filter(|_| shows_quantile(latency.requests(), q));
+            time.map(|time| time.as_secs_f64() * 1e6)
+        };
+        RequestFinding {
+            name: request.name.clone(),
+            share_pct: 100.0 * file.share(request),
+            sent: answers.requests(),
+            answered: answers.answered(),
+            failed: answers.all_failed(),
+            unfinished: answers.unfinished,
+            p50_us: us(0.5),
+            p99_us: us(0.99),
+        }
+    };
+    file.requests.iter().zip(&sums).map(found).collect()
+}
+
+/// At the highest level within the least capacity that was found, or else the lowest.
+pub(crate) fn of_sweep(
+    plan: &Plan,
+    trials: &[Trial],
+    levels: &[Level],
+    carried_rps: Option<f64>,
+) -> Option<RequestsFinding> {
+    let Workload::Http(http) = &plan.workload else {
+        return None;
+    };
+    let file = http
+        .requests
+        .as_ref()
+        .filter(|file| file.requests.len() > 1)?;
+    let measured = levels.iter().filter(|level| level.row.trials > 0);
+    let rates = measured.map(|level| level.row.offered_rps);
+    let within = rates
+        .clone()
+        .filter(|rate| carried_rps.is_some_and(|most| *rate <= most));
+    let rate_rps = within.reduce(f64::max).or_else(|| rates.reduce(f64::min))?;
+    let is_there = |t: &&Trial| {
+        matches!(t.spec.phase, Phase::Level { .. })
+            && t.verdict.is_valid()
+            && t.spec
+                .setting
+                .rate()
+                .is_some_and(|rate| (rate.get() - rate_rps).abs() < 1e-6 * rate_rps)
+    };
+    let there = trials.iter().filter(is_there);
+    Some(RequestsFinding {
+        rate_rps,
+        requests: each(file, there.map(|t| t.work.kinds.as_slice())),
+    })
+}
