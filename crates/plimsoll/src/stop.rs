@@ -17,6 +17,19 @@ use std::time::{Duration, Instant};
 /// its group.
 const ONE: Duration = Duration::from_millis(500);
 
+/// While a run begins, a signal ends the process after this time at the latest: a file that is read
+/// may be a pipe without a writer.
+const BEGINS_WITHIN: Duration = Duration::from_secs(2);
+
+/// While it lives, a run begins, and has nothing to lose.
+pub(crate) struct Beginning<'a>(&'a Stop);
+
+impl Drop for Beginning<'_> {
+    fn drop(&mut self) {
+        self.0.shared.begins.store(false, Ordering::Relaxed);
+    }
+}
+
 #[derive(Clone, Default)]
 pub(crate) struct Stop {
     shared: Arc<Shared>,
@@ -25,6 +38,7 @@ pub(crate) struct Stop {
 #[derive(Default)]
 struct Shared {
     raised: AtomicBool,
+    begins: AtomicBool,
     before_exit: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Held by the thread that ends the process.
     leaving: Mutex<()>,
@@ -48,6 +62,24 @@ impl Stop {
             ))
         })?;
         Ok(stop)
+    }
+
+    /// From here until the run has a record and a plan.
+    pub(crate) fn beginning(&self) -> Beginning<'_> {
+        self.shared.begins.store(true, Ordering::Relaxed);
+        Beginning(self)
+    }
+
+    /// Ends the process if the run still begins after a while.
+    fn leave_if_it_begins(&self) {
+        let stop = self.clone();
+        // Without a thread a second signal ends it.
+        let _ = thread::Builder::new().spawn(move || {
+            thread::sleep(BEGINS_WITHIN);
+            if stop.shared.begins.load(Ordering::Relaxed) {
+                stop.leave_at_once();
+            }
+        });
     }
 
     /// Has `act` called before the process ends at once. Only the first call
@@ -92,6 +124,9 @@ impl Stop {
         for _ in signals.forever() {
             if ends_at_once(first, Instant::now()) {
                 self.leave_at_once();
+            }
+            if first.is_none() && self.shared.begins.load(Ordering::Relaxed) {
+                self.leave_if_it_begins();
             }
             first = first.or_else(|| Some(Instant::now()));
             self.raise();

@@ -52,6 +52,7 @@
 mod conn;
 mod connections;
 mod deadlines;
+mod flag_file;
 mod limits;
 mod mix;
 mod pacer;

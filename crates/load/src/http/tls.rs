@@ -1,5 +1,6 @@
 //! TLS configuration.
 
+use super::flag_file;
 use crate::LoadError;
 use plimsoll_model::TlsFiles;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -8,6 +9,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use std::sync::Arc;
+
+/// More than any list of authorities has.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// TLS 1.2 or 1.3 with servers that this machine, or an authority in `files`, trusts, or, if
 /// `insecure`, with any. Sessions are resumed when a connection is reopened, as clients do.
@@ -56,8 +60,9 @@ fn authorities(file: &str) -> Result<RootCertStore, LoadError> {
 
 /// All certificates in a file; at least one.
 fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, LoadError> {
-    let all = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
-    let all: Vec<_> = all.map_err(|e| unreadable(file, "certificates", &e))?;
+    let pem = flag_file::bytes(file, MOST_BYTES).or_else(LoadError::mistake)?;
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    let all = all.map_err(|e| unreadable(file, "certificates", &e))?;
     match all.is_empty() {
         false => Ok(all),
         true => LoadError::mistake(format!(
@@ -67,7 +72,8 @@ fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, LoadError> {
 }
 
 fn private_key(file: &str) -> Result<PrivateKeyDer<'static>, LoadError> {
-    PrivateKeyDer::from_pem_file(file).map_err(|e| unreadable(file, "a private key", &e))
+    let pem = flag_file::bytes(file, MOST_BYTES).or_else(LoadError::mistake)?;
+    PrivateKeyDer::from_pem_slice(&pem).map_err(|e| unreadable(file, "a private key", &e))
 }
 
 fn unreadable(file: &str, what: &str, why: &dyn std::fmt::Display) -> LoadError {

@@ -1,8 +1,8 @@
 //! Several requests from a file: weights, values, logins, and what is checked of answers.
 
 use super::{MS, cpus, drive_window, offer, probe_with};
-use plimsoll_load::http::{HttpLoad, describe_requests};
 use plimsoll_load::LoadError;
+use plimsoll_load::http::{HttpLoad, describe_requests};
 use plimsoll_model::{HttpService, Work};
 use std::collections::HashSet;
 use std::fs;

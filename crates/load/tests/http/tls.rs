@@ -183,7 +183,7 @@ fn files_of_authorities_and_of_the_client_are_used() {
         ..TlsFiles::default()
     };
     let why = of(none).unwrap_err();
-    assert!(why.contains("cannot be read from /none"), "{why}");
+    assert!(why.contains("the file '/none' cannot be read"), "{why}");
 }
 
 #[test]

@@ -34,6 +34,7 @@ pub(crate) fn run<E: Experiment>(
 ) -> Result<(), Failure> {
     require::check_format(frame.format, &frame.require)?;
     let stop = Stop::on_signals()?;
+    let beginning = stop.beginning();
     let machine = machine(&stop);
     // Before there is a record: another address can be asked for.
     let metrics = frame.metrics.map(MetricsServer::listen).transpose()?;
@@ -45,6 +46,7 @@ pub(crate) fn run<E: Experiment>(
         Some(path) => begin::resume::<E>(path, frame, args, &machine)?,
         None => begin::new::<E>(frame, args, &machine, output)?,
     };
+    drop(beginning);
     let mut trials: Vec<TrialOf<E>> = trials::<E>(&begun.record)?;
     let live = || live::observe::<E>(&begun.plan, begun.record.path(), &trials, output, &stop);
     let live = (!frame.plain).then(live).flatten();

@@ -3,11 +3,13 @@
 
 use crate::common::server::{self, Server};
 use crate::common::side_folder::is_root;
-use crate::common::{Ended, Folder, under};
+use crate::common::{Ended, Folder, send, under};
+use rustix::process::Signal;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::os::unix::ffi::OsStringExt;
 use std::process::Stdio;
+use std::time::Duration;
 
 /// The arguments of a line, in which `@` stands for two bytes that are no UTF-8.
 fn not_utf8(line: &str) -> Vec<OsString> {
@@ -212,5 +214,39 @@ fn threads_that_cannot_be_started_end_a_command_with_a_sentence() {
         (2, guarded),
     ] {
         with_threads(&folder, most, line).says(1, &["`ulimit -u`", "pids.max"]);
+    }
+}
+
+#[test]
+fn a_signal_ends_a_run_that_waits_for_a_pipe() {
+    let folder = Folder::new();
+    rustix::fs::mkfifoat(rustix::fs::CWD, folder.path("fifo"), rustix::fs::Mode::RWXU).unwrap();
+    let mut command = folder.command("run http://127.0.0.1:9/ --rate 10 -H @fifo");
+    let mut child = command
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = child.id();
+    let handles = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        caught.is_some_and(|mask| mask & (1 << 14) != 0)
+    };
+    while !handles() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    send(&child, &[Signal::TERM]);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn certificates_are_read_from_files_alone() {
+    let folder = Folder::new();
+    let url = "run https://127.0.0.1:9/ --rate 10";
+    for flags in ["--cacert /dev/zero", "--cert /dev/zero"] {
+        let ended = folder.run(&format!("{url} {flags}"));
+        ended.says(2, &["'/dev/zero' is no regular file"]);
     }
 }

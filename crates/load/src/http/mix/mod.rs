@@ -12,12 +12,11 @@ pub(super) use entry::Entry;
 pub(super) use login::Credentials;
 pub(super) use template::{Piece, Supply, Text, push_bytes};
 
+use super::flag_file;
 use super::target::{Location, parse_url};
 use crate::LoadError;
 use plimsoll_model::{HttpService, RequestFile, RequestOfFile, shown_url};
 use sha1::{Digest, Sha1};
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syntax::{BodyDraft, Draft, Wrong};
@@ -271,25 +270,7 @@ impl Files {
     }
 
     fn bytes(&mut self, path: &str) -> Result<Vec<u8>, String> {
-        let cannot = |e: std::io::Error| {
-            format!("the file '{path}' cannot be read: {e}; check the name and its permissions")
-        };
-        // Opening a pipe waits for its writer.
-        if !fs::metadata(path).map_err(cannot)?.is_file() {
-            return Err(format!(
-                "'{path}' is no regular file, and it is read again when a run is resumed; give a file"
-            ));
-        }
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(cannot)?;
-        file.take(MOST_BYTES + 1)
-            .read_to_end(&mut bytes)
-            .map_err(cannot)?;
-        if bytes.len() as u64 > MOST_BYTES {
-            return Err(format!(
-                "'{path}' has more than 64 MiB; give a smaller file"
-            ));
-        }
+        let bytes = flag_file::bytes(path, MOST_BYTES)?;
         self.digest.update((bytes.len() as u64).to_le_bytes());
         self.digest.update(&bytes);
         Ok(bytes)
