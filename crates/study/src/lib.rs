@@ -111,7 +111,7 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
         direction: direction::finding(plan, trials),
         smt: smt::of_levels(plan, trials, &levels),
         rated,
-        requests: requests::of_sweep(plan, trials, &levels, of.map(|of| of.value)),
+        requests: requests::of_sweep(plan, &levels, of.map(|of| of.value)),
         levels: levels.into_iter().map(|l| l.row).collect(),
         capacity,
     }

@@ -3,8 +3,7 @@
 use crate::bootstrap::shows_quantile;
 use crate::levels::Level;
 use plimsoll_model::{
-    Answers, Phase, Plan, RequestFile, RequestFinding, RequestOfFile, RequestsFinding, Trial,
-    TrialSetting, Workload,
+    Answers, Plan, RequestFile, RequestFinding, RequestOfFile, RequestsFinding, Workload,
 };
 
 /// How the requests of a file ended, by kind over some trials.
@@ -43,8 +42,7 @@ pub fn each<'a>(
 /// At the highest level within the least capacity that was found, or else the lowest.
 pub(crate) fn of_sweep(
     plan: &Plan,
-    trials: &[Trial],
-    levels: &[Level],
+    levels: &[Level<'_>],
     carried_rps: Option<f64>,
 ) -> Option<RequestsFinding> {
     let Workload::Http(http) = &plan.workload else {
@@ -54,23 +52,14 @@ pub(crate) fn of_sweep(
         .requests
         .as_ref()
         .filter(|file| file.requests.len() > 1)?;
-    let measured = levels.iter().filter(|level| level.row.trials > 0);
-    let rates = measured.map(|level| level.row.offered_rps);
-    let within = rates
-        .clone()
-        .filter(|rate| carried_rps.is_some_and(|most| *rate <= most));
-    let rate_rps = within.reduce(f64::max).or_else(|| rates.reduce(f64::min))?;
-    let is_there = |t: &&Trial| {
-        matches!(t.spec.phase, Phase::Level { .. })
-            && t.verdict.is_valid()
-            && t.spec
-                .setting
-                .rate()
-                .is_some_and(|rate| (rate.get() - rate_rps).abs() < 1e-6 * rate_rps)
-    };
-    let there = trials.iter().filter(is_there);
+    let measured = || levels.iter().filter(|level| !level.valid.is_empty());
+    let is_within =
+        |level: &&Level<'_>| carried_rps.is_some_and(|most| level.row.offered_rps <= most);
+    // Levels ascend.
+    let highest = measured().rfind(is_within);
+    let level = highest.or_else(|| measured().next())?;
     Some(RequestsFinding {
-        rate_rps,
-        requests: each(file, there.map(|t| t.work.kinds.as_slice())),
+        rate_rps: level.row.offered_rps,
+        requests: each(file, level.valid.iter().map(|t| t.work.kinds.as_slice())),
     })
 }

@@ -10,7 +10,7 @@ use plimsoll_model::{Arm, human_duration};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// A shorter run mostly measures the start of a shell.
@@ -18,6 +18,9 @@ const SHORTEST: Duration = Duration::from_millis(50);
 
 /// How long a raised stop may stay unseen.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Between two looks for processes that a command has left, of whose times this is at most a tenth.
+const LOOK_FOR_REST: Duration = Duration::from_millis(5);
 
 /// Checks without running it whether a command line can be a job: a shell can parse
 /// it, and finds its first word.
@@ -108,6 +111,8 @@ struct State {
     enough: bool,
     /// The durations of the successful runs.
     runs: Vec<Duration>,
+    /// The command of the run has ended, and processes that it started have not.
+    lingers: bool,
     /// Why there are no further runs.
     failed: Option<RunError>,
 }
@@ -184,11 +189,17 @@ impl Repeated {
 
     /// A sentence for a run that took too long.
     pub(super) fn too_long(&self, timeout: Duration, arm: Arm) -> RunError {
+        let (line, within) = (&self.shared.line, human_duration(timeout));
+        if self.shared.state().lingers {
+            return RunError::Stuck(format!(
+                "the job `{line}` ended, and processes that it had started were not gone within \
+                 {within}, so its work has no end; give a command that waits for what it starts and \
+                 leaves no daemon, or more time with --job-timeout"
+            ));
+        }
         RunError::Stuck(format!(
-            "the job `{}` did not end within {} held by '{arm}'; give it more time with \
-             --job-timeout, give a shorter job, or leave this way of holding it out with --arms",
-            self.shared.line,
-            human_duration(timeout)
+            "the job `{line}` did not end within {within} held by '{arm}'; give it more time with \
+             --job-timeout, give a shorter job, or leave this way of holding it out with --arms"
         ))
     }
 
@@ -250,6 +261,7 @@ impl Shared {
         let (mut child, mut began) = first;
         loop {
             let ended = wait_with_cpu_time(&self.root, &mut child);
+            self.wait_for_the_rest();
             let took = began.elapsed();
             if let Ok((_, Some(used))) = &ended {
                 lock(&self.group).count_ended(*used);
@@ -274,6 +286,25 @@ impl Shared {
                 }
             }
         }
+    }
+
+    /// Waits until no process of the run is left: what a command starts and does not wait for is
+    /// work of its run, too.
+    fn wait_for_the_rest(&self) {
+        let is_over = || {
+            let left = lock(&self.group).processes();
+            left.map_or(true, |left| left.is_empty())
+        };
+        while !is_over() {
+            let mut state = self.state();
+            if state.enough {
+                return;
+            }
+            state.lingers = true;
+            drop(state);
+            thread::sleep(LOOK_FOR_REST);
+        }
+        self.state().lingers = false;
     }
 
     /// Starts the next run. The end of the job is flagged before it takes the group's

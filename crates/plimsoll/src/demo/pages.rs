@@ -86,7 +86,7 @@ pub(crate) const PAGES: [Page; 7] = [
         letter: 'e',
         question: "How much work does a job get done in what is left?",
         text: &[
-            "The job runs alone, then beside the service within the headroom. A command is timed to its end both times; hashing is counted.",
+            "The job runs alone, then beside the service within the headroom. A command is timed both times until all its processes have ended; hashing is counted.",
             "The ratio is what the job gained, and the sum of both is what the machine did. The charts show the job beside the service alone.",
         ],
         experiment: &["yield", "--quick", "--arms", "plimsoll"],

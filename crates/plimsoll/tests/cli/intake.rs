@@ -246,7 +246,7 @@ fn certificates_are_read_from_files_alone() {
     let folder = Folder::new();
     let url = "run https://127.0.0.1:9/ --rate 10";
     for flags in ["--cacert /dev/zero", "--cert /dev/zero"] {
-        let ended = folder.run(&format!("{url} {flags}"));
+        let ended = folder.run(format!("{url} {flags}"));
         ended.says(2, &["'/dev/zero' is no regular file"]);
     }
 }

@@ -121,9 +121,11 @@ pub(super) fn check(url: &str, expression: &str) -> Result<(), String> {
 
 fn succeeded(answer: &str) -> Result<(), String> {
     let outcome: Result<Outcome, _> = serde_json::from_str(answer);
-    match outcome.map_err(|error| lacks(&error, "no status"))?.status {
-        status if status == "success" => Ok(()),
-        status => Err(format!("the answer has status '{}'", shown(&status))),
+    let Outcome { status, warnings } = outcome.map_err(|error| lacks(&error, "no status"))?;
+    match (status.as_str(), warnings.first()) {
+        ("success", None) => Ok(()),
+        ("success", Some(warning)) => Err(format!("the answer warns: {}", shown(warning))),
+        _ => Err(format!("the answer has status '{}'", shown(&status))),
     }
 }
 
@@ -151,6 +153,9 @@ struct Answer<R> {
 #[derive(Deserialize)]
 struct Outcome {
     status: String,
+    /// Such as that a part of the data could not be read.
+    #[serde(default)]
+    warnings: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -288,6 +293,12 @@ mod tests {
             assert!(error.contains(&format!("status '{status}'")), "{error}");
         }
         assert!(number(&format!("{{{data}}}")).is_err());
+        let partial = format!(r#"{{"status":"success","warnings":["partial response"],{data}}}"#);
+        assert!(
+            number(&partial)
+                .unwrap_err()
+                .contains("warns: partial response")
+        );
     }
 
     #[test]

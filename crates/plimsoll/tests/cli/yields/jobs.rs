@@ -76,6 +76,31 @@ fn the_time_that_a_command_may_take_is_kept() {
 }
 
 #[test]
+fn what_a_command_starts_and_does_not_wait_for_is_work_of_its_run() {
+    let folder = Folder::new();
+    let job = "--job 'sleep 0.4 & sleep 0.06' --job-timeout 60s -o run.plimsoll";
+    let args = tiny(&format!("--arms nice {job} --format json"));
+    folder.run(args).json();
+    let db = rusqlite::Connection::open(folder.path("run.plimsoll")).unwrap();
+    let sql =
+        "SELECT count(*), min((outcome_json ->> '$.job.over_ns') / (outcome_json ->> '$.job.done'))
+               FROM trial WHERE outcome_json ->> '$.job.done' > 0";
+    let (trials, shortest): (i64, i64) = db
+        .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    assert!(
+        trials >= 2 && shortest >= 400_000_000,
+        "{trials} {shortest}"
+    );
+    // A daemon never ends.
+    let job = "--job 'sleep 1000 & sleep 0.06' --job-timeout 300ms";
+    let args = tiny(&format!("--arms nice {job}"));
+    folder
+        .run(args)
+        .says(1, &["leaves no daemon", "--job-timeout"]);
+}
+
+#[test]
 fn a_law_that_never_lets_a_command_run_does_not_end_the_run() {
     let folder = Folder::new();
     // resctl-demo's law lets nothing run with less than a tenth to spare.
