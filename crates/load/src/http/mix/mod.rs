@@ -17,6 +17,7 @@ use super::target::{Location, parse_url};
 use crate::LoadError;
 use plimsoll_model::{HttpService, RequestFile, RequestOfFile, shown_url};
 use sha1::{Digest, Sha1};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use syntax::{BodyDraft, Draft, Wrong};
@@ -187,6 +188,7 @@ fn built(
         let read = DataSet::read(&set.name, &set.file, &text, set.random);
         sets.push(read.map_err(|why| at(set.line)(format!("{}: {why}", set.file)))?);
     }
+    let columns = RefCell::default();
     let mut captured: Vec<String> = Vec::new();
     let (mut logins, mut entries, mut paths) = (Vec::new(), Vec::new(), Vec::new());
     // Logins come first, so that what they capture is known to all.
@@ -202,6 +204,7 @@ fn built(
         let names = Names {
             sets: &sets,
             captured: &captured,
+            columns: &columns,
         };
         let entry = Entry::of_file(request, &path, &names, common, body).map_err(at)?;
         captured.extend(entry.captures.iter().map(|capture| capture.name.clone()));

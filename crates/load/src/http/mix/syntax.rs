@@ -125,7 +125,8 @@ impl Reader {
             return Ok(());
         }
         if self.at == At::Body {
-            self.body.push(self.replaced(line));
+            let line = self.replaced(number, line)?;
+            self.body.push(line);
             return Ok(());
         }
         let text = line.trim();
@@ -143,7 +144,7 @@ impl Reader {
                 Ok(())
             }
             (_, false) if line.starts_with(char::is_whitespace) && text.starts_with(['?', '&']) => {
-                let more = self.replaced(text);
+                let more = self.replaced(number, text)?;
                 self.request.target += &more;
                 Ok(())
             }
@@ -157,7 +158,7 @@ impl Reader {
             let Some((name, value)) = variable.split_once('=') else {
                 return wrong(number, "a variable is written '@name = value'");
             };
-            let value = self.replaced(value.trim());
+            let value = self.replaced(number, value.trim())?;
             let name = checked_name(number, name.trim())?;
             self.variables.retain(|(other, _)| *other != name);
             self.variables.push((name, value));
@@ -169,7 +170,7 @@ impl Reader {
                 "scripts are not run; remove them, and write what an answer must be with '# @expect' and what it gives with '# @capture'",
             );
         }
-        let text = self.replaced(text);
+        let text = self.replaced(number, text)?;
         let (text, version) = match text.rsplit_once(char::is_whitespace) {
             Some((text, version)) if version.starts_with("HTTP/") => (text.trim_end(), version),
             _ => (text.as_str(), "HTTP/1.1"),
@@ -193,7 +194,7 @@ impl Reader {
     }
 
     fn header(&mut self, number: usize, text: &str) -> Result<(), Wrong> {
-        let text = self.replaced(text);
+        let text = self.replaced(number, text)?;
         let Some((name, value)) = text.split_once(':') else {
             return wrong(
                 number,
@@ -206,7 +207,7 @@ impl Reader {
     }
 
     fn directive(&mut self, number: usize, text: &str) -> Result<(), Wrong> {
-        let text = self.replaced(text);
+        let text = self.replaced(number, text)?;
         let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((&text, ""));
         let rest = rest.trim();
         let words: Vec<&str> = rest.split_whitespace().collect();
@@ -324,16 +325,27 @@ impl Reader {
     }
 
     /// With the variables of the file in their places.
-    fn replaced(&self, text: &str) -> String {
+    fn replaced(&self, number: usize, text: &str) -> Result<String, Wrong> {
         let mut text = text.to_owned();
         for (name, value) in &self.variables {
             for mark in [format!("{{{{{name}}}}}"), format!("{{{{ {name} }}}}")] {
+                let places = text.matches(&mark).count();
+                if text
+                    .len()
+                    .saturating_add(places.saturating_mul(value.len()))
+                    > MOST_OF_LINE
+                {
+                    return wrong(number, "with its variables the line has more than 1 MiB");
+                }
                 text = text.replace(&mark, value);
             }
         }
-        text
+        Ok(text)
     }
 }
+
+/// Variables in variables must not take all memory.
+const MOST_OF_LINE: usize = 1 << 20;
 
 const USAGE: &str = "known are: @name TEXT, @weight NUMBER, @expect STATUS, @expect-body TEXT, @login, @capture NAME json|header|cookie FROM, @data NAME FILE [random]";
 
@@ -388,6 +400,17 @@ mod tests {
         assert_eq!(put.expected_status, Some(201));
         assert_eq!(put.expected_text.as_deref(), Some("it's done"));
         assert_eq!(put.body, BodyDraft::File("body.bin".into()));
+    }
+
+    #[test]
+    fn variables_in_variables_do_not_grow_without_an_end() {
+        let mut text = "@a0 = xxxxxxxxxx\n".to_owned();
+        for n in 1..40 {
+            let before = format!("{{{{a{}}}}}", n - 1).repeat(10);
+            text += &format!("@a{n} = {before}\n");
+        }
+        let wrong = parse(&(text + "GET /{{a39}}\n")).unwrap_err();
+        assert!(wrong.why.contains("more than 1 MiB"), "{wrong:?}");
     }
 
     #[test]

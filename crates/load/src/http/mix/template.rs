@@ -3,6 +3,8 @@
 use super::values::{DataSet, Value};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -10,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where a text stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::http) enum Place {
     /// Path and query: values are percent-encoded.
     Target,
@@ -47,7 +49,12 @@ pub(in crate::http) enum Piece {
 pub(super) struct Names<'a> {
     pub(super) sets: &'a [DataSet],
     pub(super) captured: &'a [String],
+    /// Columns as their places have them: one of many rows may stand in many places.
+    pub(super) columns: &'a RefCell<Columns>,
 }
+
+type Column = Arc<[Box<[u8]>]>;
+pub(super) type Columns = HashMap<(usize, String, Place), Column>;
 
 impl Names<'_> {
     /// # Errors
@@ -107,9 +114,16 @@ impl Names<'_> {
                 of.columns()
             )
         })?;
-        let written: Result<Arc<[Box<[u8]>]>, String> =
+        let key = (at, column.to_owned(), place);
+        if let Some(values) = self.columns.borrow().get(&key) {
+            let values = Arc::clone(values);
+            return Ok(Piece::Column { set: at, values });
+        }
+        let written: Result<Column, String> =
             values.iter().map(|value| written(value, place)).collect();
         let values = written.map_err(|why| format!("{{{{{name}}}}}: {why}"))?;
+        let mut columns = self.columns.borrow_mut();
+        columns.insert(key, Arc::clone(&values));
         Ok(Piece::Column { set: at, values })
     }
 }
@@ -262,6 +276,7 @@ mod tests {
         let names = Names {
             sets: &supply.sets,
             captured: &["token".to_owned()],
+            columns: &RefCell::default(),
         };
         let text = names.text(text, place)?;
         let mut into = Vec::new();
