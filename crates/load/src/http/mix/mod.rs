@@ -227,6 +227,8 @@ fn built(
 
 /// The path of a target, which is one or an address at the server.
 fn path_at(target: &str, to: &Location) -> Result<String, String> {
+    // A fragment is not sent (RFC 9110, section 7.1).
+    let target = target.split('#').next().unwrap_or_default();
     if target.starts_with('/') {
         return Ok(target.to_owned());
     }
@@ -238,10 +240,9 @@ fn path_at(target: &str, to: &Location) -> Result<String, String> {
         ));
     };
     let end = target[host..]
-        .find(['/', '?', '#'])
+        .find(['/', '?'])
         .map_or(target.len(), |at| host + at);
     let (origin, path) = target.split_at(end);
-    let path = path.split('#').next().unwrap_or_default();
     let of = parse_url(origin).map_err(|e| e.to_string())?;
     if (of.secure, &of.authority) != (to.secure, &to.authority) {
         return Err(format!(
@@ -282,5 +283,76 @@ impl Files {
     fn sha1(self) -> String {
         let bytes = self.digest.finalize();
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::request::{Request, Writer};
+    use proptest::prelude::*;
+
+    const PARTS: [&str; 24] = [
+        "###",
+        "### a",
+        "# @login",
+        "# @weight 2",
+        "# @expect 201",
+        "# @capture t json /a",
+        "# @expect-body x",
+        "@a = b",
+        "@b = {{a}}{{a}}",
+        "GET /",
+        "POST /{{a}}?x={{$uuid}}",
+        "{{$counter}}",
+        "{{$randomInt 1 9}}",
+        "{{t}}",
+        "{{",
+        "}}",
+        "\n",
+        "\r\n",
+        "\r",
+        ": ",
+        "A: {{b}}",
+        "Content-Type: a/json",
+        "\u{7}",
+        "\u{85}",
+    ];
+
+    /// What a file of this text sends, each request once.
+    fn sent(text: &str) -> Result<Vec<Vec<u8>>, LoadError> {
+        let to = parse_url("http://localhost:8080")?;
+        let at = |wrong: Wrong| LoadError::Mistake(wrong.why);
+        let draft = syntax::parse(text).map_err(at)?;
+        let mut files = Files::default();
+        let folder = Path::new("/none");
+        let (mix, _) = built(draft, "r.http", folder, &[], &to, &mut files).map_err(at)?;
+        let none = Credentials::default();
+        let requests = mix.logins.iter().chain(&mix.entries);
+        let bytes = requests.map(|entry| {
+            let request = Request::of(entry, &mix, "h", &none).map_err(LoadError::Mistake)?;
+            let mut filled = Vec::new();
+            Writer::new(&mix.supply, 1).write(&request, &mix.supply, true, &mut filled);
+            Ok(request.fixed(true).unwrap_or(&filled).to_vec())
+        });
+        bytes.collect()
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_refused_or_gives_requests_with_one_head(
+            parts in prop::collection::vec((prop::sample::select(&PARTS[..]), "\\PC{0,4}|\n"), 0..30),
+        ) {
+            let text: String = parts.iter().map(|(part, more)| format!("{part}{more}")).collect();
+            for bytes in sent(&text).unwrap_or_default() {
+                let mut headers = [httparse::EMPTY_HEADER; 64];
+                let mut request = httparse::Request::new(&mut headers);
+                let head = request.parse(&bytes).unwrap();
+                prop_assert!(head.is_complete(), "{bytes:?}");
+                let length = request.headers.iter().find(|h| h.name == "Content-Length");
+                let length = length.map_or(0, |h| String::from_utf8_lossy(h.value).parse().unwrap());
+                prop_assert_eq!(head.unwrap() + length, bytes.len());
+            }
+        }
     }
 }
