@@ -182,6 +182,10 @@ impl Column {
         self.unit
     }
 
+    pub(crate) fn rank(&self) -> u8 {
+        self.rank
+    }
+
     pub(crate) fn cells(&self) -> &[Cell] {
         &self.cells
     }

@@ -84,6 +84,8 @@ pub struct Fact {
     pub(crate) name: String,
     pub(crate) value: String,
     pub(crate) unit: &'static str,
+    /// The interval of the value, as large as it.
+    pub(crate) ends: Option<String>,
     pub(crate) detail: String,
 }
 
@@ -102,6 +104,16 @@ impl Fact {
             detail,
             ..Fact::new(name, value)
         }
+    }
+
+    /// With the interval of the value; where there is none, the detail says so.
+    pub(crate) fn ending(mut self, ends: Option<String>, none: &str) -> Fact {
+        if ends.is_none() {
+            let mark = if self.detail.is_empty() { "" } else { "; " };
+            self.detail += &format!("{mark}{none}");
+        }
+        self.ends = ends;
+        self
     }
 
     pub fn known<const N: usize>(facts: [(&str, Option<String>); N]) -> Vec<Fact> {

@@ -5,6 +5,7 @@ use super::again::again;
 use super::{Block, Document, Fact, RenderError, Role, Rows, Run, Table, frame, host};
 use crate::html::{Picker, STYLE, grid, one_chart, table as columns_table};
 use crate::markup::{El, Html, beginning, el, hint_line, paragraph, section, shortened, typeset};
+use crate::number::confidence;
 use crate::sentence::Sentence;
 
 const SCRIPT: &str = include_str!("../html/script.js");
@@ -144,10 +145,17 @@ fn tile(fact: &Fact) -> El {
     let value = el("strong")
         .with(fact.value.as_str())
         .with(el("small").with(fact.unit));
+    let ends = fact.ends.as_ref().map(|ends| {
+        el("strong")
+            .class("ends")
+            .with(ends.as_str())
+            .with(el("small").with(format!("{} interval", confidence())))
+    });
     el("div")
         .class("tile")
         .with(el("span").with(fact.name.as_str()))
         .with(value)
+        .with(ends)
         .with(el("em").with(typeset(&fact.detail)))
 }
 

@@ -151,17 +151,17 @@ pub(crate) fn table(columns: &[Column], rows_are_levels: bool) -> El {
     let count = columns.iter().map(|c| c.cells().len()).max().unwrap_or(0);
     let head = columns.iter().map(|column| {
         let unit = el("small").with(column.unit());
-        let class = text_class(column);
+        let class = column_class(column);
         let th = el("th").attr("scope", "col");
-        th.class_if(class.unwrap_or_default(), class.is_some())
+        th.class_if(&class, !class.is_empty())
             .with(column.name())
             .with((!column.unit().is_empty()).then_some(unit))
     });
-    let classes: Vec<_> = columns.iter().map(|c| text_class(c)).collect();
+    let classes: Vec<_> = columns.iter().map(|c| column_class(c)).collect();
     let row = |i: usize| {
         let cells = columns.iter().zip(&classes);
         let cells = cells.map(|(column, class)| match column.cells().get(i) {
-            Some(cell) => table_cell(cell, *class),
+            Some(cell) => table_cell(cell, class),
             None => el("td"),
         });
         let row = el("tr").with_all(cells);
@@ -172,10 +172,22 @@ pub(crate) fn table(columns: &[Column], rows_are_levels: bool) -> El {
         .with(el("tbody").with_all((0..count).map(row)))
 }
 
-fn table_cell(cell: &Cell, class: Option<&str>) -> El {
+fn table_cell(cell: &Cell, class: &str) -> El {
+    let class = Some(class).filter(|class| !class.is_empty());
     let classes: Vec<&str> = cell.ink.class().into_iter().chain(class).collect();
     let td = el("td").class_if(&classes.join(" "), !classes.is_empty());
     td.with(cell.text.as_str())
+}
+
+/// How a column is read, and where it may be left out for want of room.
+fn column_class(column: &Column) -> String {
+    let rank = match column.rank() {
+        5.. => Some("rank-5"),
+        4 => Some("rank-4"),
+        _ => None,
+    };
+    let classes: Vec<&str> = text_class(column).into_iter().chain(rank).collect();
+    classes.join(" ")
 }
 
 /// Text that may take several lines.

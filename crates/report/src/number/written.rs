@@ -98,14 +98,6 @@ impl Written {
     pub(crate) fn ends_in_brackets(&self) -> String {
         words_of(self.ends(), |ends| format!(" ({ends})"))
     }
-
-    /// `95 % interval 74.1 to 78.3`
-    pub(crate) fn interval(&self) -> String {
-        match self.ends() {
-            Some(ends) => format!("{} interval {ends}", confidence()),
-            None => "no interval".to_owned(),
-        }
-    }
 }
 
 /// `no interval: one trial`

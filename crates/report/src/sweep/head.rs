@@ -87,26 +87,29 @@ fn load_tile(
     (is_table, is_doubted): (bool, bool),
 ) -> Fact {
     let written = Written::rate(rate);
-    let sure = match (first.status, before_gap(first)) {
+    let bound = match (first.status, before_gap(first)) {
         (CapacityStatus::NotReached, _)
             if matches!(first.note, Some(CapacityNote::TooFewRequestsAbove { .. })) =>
         {
-            "lower bound: too few requests above".to_owned()
+            Some("lower bound: too few requests above".to_owned())
         }
-        (CapacityStatus::NotReached, _) => "lower bound: not saturated".to_owned(),
-        (CapacityStatus::Found, Some(high)) => format!("below {}", per_second(high)),
-        _ => written.interval(),
+        (CapacityStatus::NotReached, _) => Some("lower bound: not saturated".to_owned()),
+        (CapacityStatus::Found, Some(high)) => Some(format!("below {}", per_second(high))),
+        _ => None,
     };
     let goal = met(first, is_table);
     let doubted = words_if(is_doubted, "; in doubt");
-    let more = format!("{goal}; {sure}{doubted}");
-    Fact::tile("Load line", written.value, "/s", more)
+    let tile = |more: String| Fact::tile("Load line", written.value.clone(), "/s", more);
+    match bound {
+        Some(bound) => tile(format!("{goal}; {bound}{doubted}")),
+        None => tile(format!("{goal}{doubted}")).ending(written.ends(), "no interval"),
+    }
 }
 
 fn cpu_tile(cpu: Estimate) -> Fact {
     let written = Written::pct(cpu);
-    let sure = written.interval();
-    Fact::tile("CPU use there", written.value, "%", sure)
+    let ends = written.ends();
+    Fact::tile("CPU use there", written.value, "%", String::new()).ending(ends, "no interval")
 }
 
 fn act_tile(report: &Report<'_>) -> Option<Fact> {

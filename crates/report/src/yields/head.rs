@@ -69,14 +69,17 @@ pub(super) fn tiles(report: &YieldReport<'_>) -> Vec<Fact> {
     let Some(best) = findings.best() else {
         return Vec::new();
     };
-    let sure = |estimate: Estimate| match estimate.interval() {
-        Some(_) => Written::pct(estimate).interval(),
-        None => no_interval(best.trials),
+    let none = &no_interval(best.trials);
+    let ends = |estimate: Estimate| {
+        estimate
+            .interval()
+            .and_then(|_| Written::pct(estimate).ends())
     };
     let gained = best.work_gained_share.map(|share| {
         let gained = table::pct(share);
-        let more = format!("of what the job does alone; {}", sure(gained));
-        Fact::tile("Work gained", Written::pct(gained).value, "%", more)
+        let more = "of what the job does alone".to_owned();
+        let tile = Fact::tile("Work gained", Written::pct(gained).value, "%", more);
+        tile.ending(ends(gained), none)
     });
     let change = best
         .latency_change_pct
@@ -84,7 +87,7 @@ pub(super) fn tiles(report: &YieldReport<'_>) -> Vec<Fact> {
     let paid = change.map(|change| {
         let name = format!("Latency paid, change of {}", findings.budget.quantile);
         let worst = words_of(sentences::worst_case(report), |worst| {
-            format!("; at worst {worst} %")
+            format!("at worst {worst} %; ")
         });
         let verdict = match findings.recommended.verdict {
             BudgetVerdict::Within => "kept",
@@ -92,16 +95,16 @@ pub(super) fn tiles(report: &YieldReport<'_>) -> Vec<Fact> {
             BudgetVerdict::Inconclusive => "inconclusive",
         };
         let more = format!(
-            "{}{worst}; budget +{} %: {verdict}",
-            sure(change),
+            "{worst}budget +{} %: {verdict}",
             trimmed_pct(findings.budget.more_pct)
         );
-        Fact::tile(&name, table::signed(change), "%", more)
+        Fact::tile(&name, table::signed(change), "%", more).ending(ends(change), none)
     });
     let total = best.total_work_share.map(|share| {
         let total = table::pct(share);
-        let more = format!("of the machine's work, service and job; {}", sure(total));
-        Fact::tile("Total work", Written::pct(total).value, "%", more)
+        let more = "of the machine's work, service and job".to_owned();
+        let tile = Fact::tile("Total work", Written::pct(total).value, "%", more);
+        tile.ending(ends(total), none)
     });
     [gained, paid, total].into_iter().flatten().collect()
 }
