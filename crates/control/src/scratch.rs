@@ -17,7 +17,8 @@ use crate::journal::{AtEnd, Change, Entry, Journal};
 use crate::poll::until;
 use crate::random::random;
 use crate::stable::existing;
-use crate::tasks::{self, Mark, ProcessKey};
+use crate::tasks::{self, Mark, ProcessKey, Tree};
+use crate::tree;
 use plimsoll_host::{ProcessStat, Root, mounted_within};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Signal, geteuid};
@@ -52,6 +53,20 @@ struct Made {
 pub struct Working {
     journal: Journal,
     entry: Entry,
+    leader: ProcessKey,
+    mark: Mark,
+}
+
+impl Working {
+    /// Kills what has left the process group, of which its environment or its parent shows whose it
+    /// is.
+    ///
+    /// # Errors
+    /// A process cannot be killed.
+    pub fn end_rest(&self) -> Result<(), ControlError> {
+        let tree = Tree::marked(self.leader, Some(self.mark), &[]);
+        tree::kill(self.journal.root(), tree)
+    }
 }
 
 impl Scratch {
@@ -118,7 +133,12 @@ impl Scratch {
             unmarked: Vec::new(),
         };
         let entry = journal.enter(&change)?;
-        Ok(Working { journal, entry })
+        Ok(Working {
+            journal,
+            entry,
+            leader,
+            mark,
+        })
     }
 
     /// Lets processes of other users reach what is in it and theirs, by names that they know. They

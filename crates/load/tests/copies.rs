@@ -194,6 +194,15 @@ fn background_processes_of_a_copy_are_ended_with_it() {
 }
 
 #[test]
+fn what_has_left_the_process_group_of_a_copy_is_ended_with_it() {
+    let (dir, work) = directories();
+    let script = r#"setsid -f sh -c 'echo $$ > "$1/child"; exec sleep 600' sh "$1"
+        while [ ! -s "$1/child" ]; do sleep 0.01; done"#;
+    run_one(&shell(script, dir.path(), LONG), &work).unwrap();
+    wait_until_gone(&read_when_there(&dir.path().join("child")));
+}
+
+#[test]
 fn stop_flag_ends_copies_and_removes_their_files() {
     let (dir, work) = directories();
     let script = r#"echo $$ > "$1/child"; exec sleep 600"#;

@@ -119,6 +119,10 @@ fn run_copy(mut command: Command, scratch: &Scratch, group: &Group, report: impl
     report(Event::Started(child.id()));
     let at = wait_for_exit(pid);
     let status = group.end(child);
+    let status = match working.end_rest() {
+        Ok(()) => status,
+        Err(error) => Err(std::io::Error::other(error)),
+    };
     drop(working);
     report(Event::Ended { at, status });
 }

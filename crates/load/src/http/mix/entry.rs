@@ -1,7 +1,7 @@
 //! A request as it is described, before a login has given its values.
 
 use super::syntax::{BodyDraft, Capture, RequestDraft};
-use super::template::{Names, Piece, Place, Text, push_bytes};
+use super::template::{Names, Piece, Place, Text, most_bytes, push_bytes};
 use crate::LoadError;
 use crate::http::target::Location;
 use http::uri::PathAndQuery;
@@ -132,6 +132,16 @@ impl Entry {
             false => Ok(entry),
             true => Err("an answer to HEAD has no body; remove @expect-body".to_owned()),
         }
+    }
+
+    /// Of its texts, at most.
+    pub(super) fn most_bytes(&self) -> usize {
+        let headers = self
+            .headers
+            .iter()
+            .map(|(name, text)| name.len() + most_bytes(text));
+        let texts = [most_bytes(&self.target), most_bytes(&self.body)];
+        headers.chain(texts).fold(0, usize::saturating_add)
     }
 
     pub(in crate::http) fn has_header(&self, name: &str) -> bool {

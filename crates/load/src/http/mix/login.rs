@@ -11,6 +11,9 @@ use crate::http::request::{Request, Writer};
 use crate::http::target::Target;
 use std::time::Duration;
 
+/// Of what a login gave, in one text.
+const MOST_PLACED: usize = 16 << 20;
+
 /// What logins gave.
 #[derive(Default)]
 pub(in crate::http) struct Credentials {
@@ -25,16 +28,19 @@ impl Credentials {
     /// A value cannot stand there.
     pub(in crate::http) fn placed(&self, text: &Text) -> Result<Text, String> {
         let mut placed = Text::new();
+        let mut bytes = 0;
         for piece in text {
             match piece {
                 Piece::Captured(name, place) => {
                     let value = self.values.iter().rev().find(|(other, _)| other == name);
                     if let Some((_, value)) = value {
                         let value = written(value, *place);
-                        push_bytes(
-                            &mut placed,
-                            &value.map_err(|why| format!("'{name}' of the login: {why}"))?,
-                        );
+                        let value = value.map_err(|why| format!("'{name}' of the login: {why}"))?;
+                        bytes += value.len();
+                        if bytes > MOST_PLACED {
+                            return Err(format!("what the login gives as '{name}' is too long"));
+                        }
+                        push_bytes(&mut placed, &value);
                     }
                 }
                 Piece::Bytes(bytes) => push_bytes(&mut placed, bytes),

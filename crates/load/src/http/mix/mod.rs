@@ -189,6 +189,7 @@ fn built(
         sets.push(read.map_err(|why| at(set.line)(format!("{}: {why}", set.file)))?);
     }
     let columns = RefCell::default();
+    let mut bytes = 0usize;
     let mut captured: Vec<String> = Vec::new();
     let (mut logins, mut entries, mut paths) = (Vec::new(), Vec::new(), Vec::new());
     // Logins come first, so that what they capture is known to all.
@@ -207,6 +208,10 @@ fn built(
             columns: &columns,
         };
         let entry = Entry::of_file(request, &path, &names, common, body).map_err(at)?;
+        bytes = bytes.saturating_add(entry.most_bytes());
+        if bytes as u64 > MOST_BYTES {
+            return Err(at("all requests together have more than 64 MiB".to_owned()));
+        }
         captured.extend(entry.captures.iter().map(|capture| capture.name.clone()));
         match is_login {
             true => logins.push(entry),

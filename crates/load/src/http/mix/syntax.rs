@@ -85,6 +85,8 @@ struct Reader {
     draft: Draft,
     variables: Vec<(String, String)>,
     at: At,
+    /// Of all lines with their variables.
+    bytes: usize,
     /// The request that is being read.
     request: RequestDraft,
     body: Vec<String>,
@@ -97,6 +99,7 @@ pub(super) fn parse(text: &str) -> Result<Draft, Wrong> {
         draft: Draft::default(),
         variables: Vec::new(),
         at: At::Start,
+        bytes: 0,
         request: RequestDraft::default(),
         body: Vec::new(),
     };
@@ -161,6 +164,9 @@ impl Reader {
             let value = self.replaced(number, value.trim())?;
             let name = checked_name(number, name.trim())?;
             self.variables.retain(|(other, _)| *other != name);
+            if self.variables.len() == MOST_VARIABLES {
+                return wrong(number, format!("more than {MOST_VARIABLES} variables"));
+            }
             self.variables.push((name, value));
             return Ok(());
         }
@@ -325,7 +331,7 @@ impl Reader {
     }
 
     /// With the variables of the file in their places.
-    fn replaced(&self, number: usize, text: &str) -> Result<String, Wrong> {
+    fn replaced(&mut self, number: usize, text: &str) -> Result<String, Wrong> {
         let mut text = text.to_owned();
         for (name, value) in &self.variables {
             for mark in [format!("{{{{{name}}}}}"), format!("{{{{ {name} }}}}")] {
@@ -340,12 +346,18 @@ impl Reader {
                 text = text.replace(&mark, value);
             }
         }
-        Ok(text)
+        self.bytes += text.len();
+        match self.bytes <= MOST_OF_FILE {
+            true => Ok(text),
+            false => wrong(number, "with its variables the file has more than 64 MiB"),
+        }
     }
 }
 
 /// Variables in variables must not take all memory.
 const MOST_OF_LINE: usize = 1 << 20;
+const MOST_OF_FILE: usize = 64 << 20;
+const MOST_VARIABLES: usize = 1000;
 
 const USAGE: &str = "known are: @name TEXT, @weight NUMBER, @expect STATUS, @expect-body TEXT, @login, @capture NAME json|header|cookie FROM, @data NAME FILE [random]";
 

@@ -29,7 +29,7 @@ pub(in crate::http) type Text = Vec<Piece>;
 
 #[derive(Debug, Clone)]
 pub(in crate::http) enum Piece {
-    Bytes(Box<[u8]>),
+    Bytes(Vec<u8>),
     Counter,
     /// From the first to before the second.
     Random(i64, i64),
@@ -40,6 +40,8 @@ pub(in crate::http) enum Piece {
     Column {
         set: usize,
         values: Arc<[Box<[u8]>]>,
+        /// Bytes of the longest.
+        longest: usize,
     },
     /// What a login captured under this name.
     Captured(String, Place),
@@ -54,7 +56,8 @@ pub(super) struct Names<'a> {
 }
 
 type Column = Arc<[Box<[u8]>]>;
-pub(super) type Columns = HashMap<(usize, String, Place), Column>;
+/// With the bytes of the longest value.
+pub(super) type Columns = HashMap<(usize, String, Place), (Column, usize)>;
 
 impl Names<'_> {
     /// # Errors
@@ -115,16 +118,21 @@ impl Names<'_> {
             )
         })?;
         let key = (at, column.to_owned(), place);
-        if let Some(values) = self.columns.borrow().get(&key) {
-            let values = Arc::clone(values);
-            return Ok(Piece::Column { set: at, values });
+        let piece = |values: &Column, longest: usize| Piece::Column {
+            set: at,
+            values: Arc::clone(values),
+            longest,
+        };
+        if let Some((values, longest)) = self.columns.borrow().get(&key) {
+            return Ok(piece(values, *longest));
         }
         let written: Result<Column, String> =
             values.iter().map(|value| written(value, place)).collect();
         let values = written.map_err(|why| format!("{{{{{name}}}}}: {why}"))?;
-        let mut columns = self.columns.borrow_mut();
-        columns.insert(key, Arc::clone(&values));
-        Ok(Piece::Column { set: at, values })
+        let longest = values.iter().map(|value| value.len()).max().unwrap_or(0);
+        let piece = piece(&values, longest);
+        self.columns.borrow_mut().insert(key, (values, longest));
+        Ok(piece)
     }
 }
 
@@ -160,12 +168,23 @@ fn percent_encoded(text: &str) -> String {
     encoded
 }
 
+/// The most bytes that a text comes to, without what a login gives.
+pub(super) fn most_bytes(text: &[Piece]) -> usize {
+    let bytes = |piece: &Piece| match piece {
+        Piece::Bytes(bytes) => bytes.len(),
+        Piece::Column { longest, .. } => *longest,
+        // The longest is a UUID.
+        _ => 36,
+    };
+    text.iter().map(bytes).fold(0, usize::saturating_add)
+}
+
 pub(in crate::http) fn push_bytes(pieces: &mut Text, bytes: &[u8]) {
     if bytes.is_empty() {
         return;
     }
     if let Some(Piece::Bytes(last)) = pieces.last_mut() {
-        *last = [last, bytes].concat().into_boxed_slice();
+        last.extend_from_slice(bytes);
     } else {
         pieces.push(Piece::Bytes(bytes.into()));
     }
@@ -238,7 +257,7 @@ impl Filler<'_> {
                 let now = SystemTime::now().duration_since(UNIX_EPOCH);
                 write!(into, "{}", now.unwrap_or_default().as_secs())
             }
-            Piece::Column { set, values } => {
+            Piece::Column { set, values, .. } => {
                 let Filler { supply, rng, rows } = self;
                 let row =
                     *rows[*set].get_or_insert_with(|| supply.sets[*set].next(|| rng.next_u64()));
