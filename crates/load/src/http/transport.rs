@@ -14,6 +14,8 @@ pub(super) struct Transport {
     /// Return after one socket operation, so that the caller can look at its
     /// deadline: a peer that sends a byte now and then never lets a read time out.
     stepwise: bool,
+    /// The peer has closed its TLS session.
+    closed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +52,7 @@ impl Transport {
             socket: TimestampedSocket::new(stream),
             tls: tls.map(Box::new),
             stepwise: false,
+            closed: false,
         }
     }
 
@@ -82,7 +85,9 @@ impl Transport {
                 return Ok(false);
             }
             may_read = !self.stepwise;
-            match receive(tls, &mut self.socket)? {
+            let (input, closed) = receive(tls, &mut self.socket)?;
+            self.closed |= closed;
+            match input {
                 Input::Data { .. } => {}
                 Input::Blocked => return Ok(false),
                 Input::End | Input::Cut => {
@@ -126,8 +131,9 @@ impl Transport {
                 // The session was closed properly.
                 Ok(0) => return Ok(Input::End),
                 Ok(bytes) => {
-                    // More may be decrypted already.
-                    let drained = drained && bytes < buf.len();
+                    // More may be decrypted already, or the session be closed: the peer need not
+                    // close the connection then.
+                    let drained = drained && bytes < buf.len() && !self.closed;
                     return Ok(Input::Data { bytes, drained });
                 }
                 Err(e) if e.kind() == ErrorKind::UnexpectedEof => return Ok(Input::Cut),
@@ -137,7 +143,9 @@ impl Transport {
                 return Ok(Input::Blocked);
             }
             may_read = !self.stepwise;
-            match receive(tls, &mut self.socket)? {
+            let (input, closed) = receive(tls, &mut self.socket)?;
+            self.closed |= closed;
+            match input {
                 Input::Data { drained: d, .. } => drained = d,
                 Input::Blocked => return Ok(Input::Blocked),
                 Input::End | Input::Cut => {}
@@ -198,16 +206,19 @@ fn flush(tls: &mut ClientConnection, mut stream: &TcpStream, once: bool) -> Resu
     Ok(true)
 }
 
-/// Reads once from the socket and decrypts.
-fn receive(tls: &mut ClientConnection, socket: &mut TimestampedSocket) -> Result<Input, Broken> {
+/// Reads once from the socket and decrypts; returns also whether the peer has closed its session.
+fn receive(
+    tls: &mut ClientConnection,
+    socket: &mut TimestampedSocket,
+) -> Result<(Input, bool), Broken> {
     let Some(bytes) = unless_blocked(tls.read_tls(socket))? else {
-        return Ok(Input::Blocked);
+        return Ok((Input::Blocked, false));
     };
-    tls.process_new_packets().map_err(|error| {
+    let state = tls.process_new_packets().map_err(|error| {
         // Sends the alert that states the error, as far as possible without
         // blocking.
         let _ = flush(tls, &socket.stream, true);
         Broken::Tls(error)
     })?;
-    Ok(input(bytes, socket))
+    Ok((input(bytes, socket), state.peer_has_closed()))
 }

@@ -101,6 +101,34 @@ fn drive(load: &mut HttpLoad) -> Work {
 }
 
 #[test]
+fn the_end_of_a_session_ends_an_answer_without_a_length() {
+    let addr = tls_server_that(|stream| {
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        while stream.read_line(&mut line)? > 0 {
+            if line == "\r\n" {
+                let StreamOwned { conn, sock } = stream.get_mut();
+                conn.writer().write_all(b"HTTP/1.1 200 OK\r\n\r\nwhole")?;
+                conn.send_close_notify();
+                while conn.wants_write() {
+                    conn.write_tls(sock)?;
+                }
+                // The connection is the client's to close.
+                let _ = sock.read(&mut [0; 64])?;
+                return Ok(());
+            }
+            line.clear();
+        }
+        Ok(())
+    });
+    let mut load = load(addr, true);
+    assert_eq!(load.probe().unwrap().body.0, 5);
+    let work = drive(&mut load);
+    assert_eq!(work.errors.total() + work.unfinished, 0, "{work:?}");
+    assert_eq!(work.latency.count(), work.intended);
+}
+
+#[test]
 fn insecure_accepts_any_certificate() {
     let mut load = load(tls_server(b"secret"), true);
     let probe = load.probe().unwrap();
