@@ -21,15 +21,6 @@ const ONE: Duration = Duration::from_millis(500);
 /// may be a pipe without a writer.
 const BEGINS_WITHIN: Duration = Duration::from_secs(2);
 
-/// While it lives, a run begins, and has nothing to lose.
-pub(crate) struct Beginning<'a>(&'a Stop);
-
-impl Drop for Beginning<'_> {
-    fn drop(&mut self) {
-        self.0.shared.begins.store(false, Ordering::Relaxed);
-    }
-}
-
 #[derive(Clone, Default)]
 pub(crate) struct Stop {
     shared: Arc<Shared>,
@@ -47,7 +38,19 @@ struct Shared {
 impl Stop {
     /// Handles the signals of this process from now on.
     pub(crate) fn on_signals() -> Result<Stop, Failure> {
+        Stop::default().listening()
+    }
+
+    /// The same for a run that begins, and has nothing to lose until [`Stop::begun`].
+    pub(crate) fn on_signals_of_a_run() -> Result<Stop, Failure> {
         let stop = Stop::default();
+        // Before the first signal can come.
+        stop.shared.begins.store(true, Ordering::Relaxed);
+        stop.listening()
+    }
+
+    fn listening(self) -> Result<Stop, Failure> {
+        let stop = self;
         // Signals that are ignored stay ignored, as under nohup(1) and in background jobs
         // of scripts.
         let ignored = own_ignored_signals(&Root::machine()).unwrap_or(0);
@@ -64,10 +67,9 @@ impl Stop {
         Ok(stop)
     }
 
-    /// From here until the run has a record and a plan.
-    pub(crate) fn beginning(&self) -> Beginning<'_> {
-        self.shared.begins.store(true, Ordering::Relaxed);
-        Beginning(self)
+    /// From here on the run has a record and a plan.
+    pub(crate) fn begun(&self) {
+        self.shared.begins.store(false, Ordering::Relaxed);
     }
 
     /// Ends the process if the run still begins after a while.

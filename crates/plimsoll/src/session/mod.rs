@@ -33,8 +33,7 @@ pub(crate) fn run<E: Experiment>(
     output: &Output,
 ) -> Result<(), Failure> {
     require::check_format(frame.format, &frame.require)?;
-    let stop = Stop::on_signals()?;
-    let beginning = stop.beginning();
+    let stop = Stop::on_signals_of_a_run()?;
     let machine = machine(&stop);
     // Before there is a record: another address can be asked for.
     let metrics = frame.metrics.map(MetricsServer::listen).transpose()?;
@@ -46,7 +45,7 @@ pub(crate) fn run<E: Experiment>(
         Some(path) => begin::resume::<E>(path, frame, args, &machine)?,
         None => begin::new::<E>(frame, args, &machine, output)?,
     };
-    drop(beginning);
+    stop.begun();
     let mut trials: Vec<TrialOf<E>> = trials::<E>(&begun.record)?;
     let live = || live::observe::<E>(&begun.plan, begun.record.path(), &trials, output, &stop);
     let live = (!frame.plain).then(live).flatten();
