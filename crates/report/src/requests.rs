@@ -31,6 +31,10 @@ pub fn table(heading: &str, found: &[RequestFinding]) -> Table {
         ("share", "of those that were sent"),
         ("asked", "the share by the weights"),
         (
+            "sent",
+            "without requests that were due and never sent: a request is chosen when it is sent",
+        ),
+        (
             ">",
             "at least: requests without an answer count with the time that they had waited",
         ),
