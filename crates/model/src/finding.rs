@@ -1,7 +1,9 @@
 //! What was concluded: made by `study`, shown by `report`.
 //! Names and doc comments go to `docs/schema/output.schema.json`.
 
-use crate::{CapacityFinding, Errors, Estimate, Goal, Invalid, LightLoad, SmtFinding};
+use crate::{
+    CapacityFinding, Errors, Estimate, Goal, Invalid, LightLoad, RequestsFinding, SmtFinding,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -41,38 +43,6 @@ pub struct Findings {
     /// Of several requests, each by itself at one load; absent for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestsFinding>,
-}
-
-/// Each of several requests by itself.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct RequestsFinding {
-    /// The load that they were measured at, in requests per second of all: the highest level within
-    /// the capacity, or the lowest level.
-    pub rate_rps: f64,
-    /// In the order of their file.
-    pub requests: Vec<RequestFinding>,
-}
-
-/// One of several requests.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct RequestFinding {
-    /// Its name.
-    pub name: String,
-    /// Its share of all requests that was asked for, in percent.
-    pub share_pct: f64,
-    /// How many were sent.
-    pub sent: u64,
-    /// Those with a good answer.
-    pub answered: u64,
-    /// Those that failed.
-    pub failed: u64,
-    /// Those without an answer at the end.
-    pub unfinished: u64,
-    /// Their median latency, in microseconds, to within 1.6 %. Those without an answer count with the
-    /// time that they had waited.
-    pub p50_us: Option<f64>,
-    /// What 99 % of them do not exceed; null for fewer than 299.
-    pub p99_us: Option<f64>,
 }
 
 /// All that is concluded from a run of copies.

@@ -47,6 +47,7 @@ mod picture;
 mod plan;
 mod plural;
 mod provenance;
+mod request_finding;
 mod requirement;
 mod safe;
 mod secrets;
@@ -86,8 +87,7 @@ pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{
     CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Doubt, Findings,
     FlatBecause, Headroom, HeadroomIndex, HintFinding, LatencySummary, LevelFinding, LimitedBy,
-    NeverCarried, NoHeadroom, PooledCpu, RatedRate, RequestFinding, RequestsFinding,
-    RestartsFinding, SlipSummary, ThresholdFinding,
+    NeverCarried, NoHeadroom, PooledCpu, RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile, each_once};
 pub use hash_use::{FileUse, MemoryUse};
@@ -105,6 +105,7 @@ pub use plan::{
 };
 pub use plural::{counted, for_count};
 pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
+pub use request_finding::{RequestFinding, RequestsFinding};
 pub use requirement::{Outcome, Requirement};
 pub use safe::{is_unsafe, safe, safe_json, shell_word};
 pub use secrets::{HIDDEN, is_shown_header, shown_url, shown_urls};

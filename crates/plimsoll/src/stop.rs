@@ -72,7 +72,7 @@ impl Stop {
         self.shared.begins.store(false, Ordering::Relaxed);
     }
 
-    /// Ends the process if the run still begins after a while.
+    /// Ends the process if the run has not begun after a while.
     fn leave_if_it_begins(&self) {
         let stop = self.clone();
         // Without a thread a second signal ends it.

@@ -8,13 +8,18 @@ use plimsoll_model::{
 };
 use std::time::Duration;
 
-/// A row for each.
-pub fn table(heading: &str, found: &[RequestFinding]) -> Table {
-    let time = |r: &RequestFinding, value: Option<f64>| match (value, r.unfinished) {
+/// A latency of requests of which so many had no answer: of these only the least is known.
+pub fn at_least(us: Option<f64>, unfinished: u64) -> String {
+    match (us, unfinished) {
         (None, _) => "-".to_owned(),
         (Some(us), 0) => time_us(us),
         (Some(us), _) => format!(">{}", time_us(us)),
-    };
+    }
+}
+
+/// A row for each.
+pub fn table(heading: &str, found: &[RequestFinding]) -> Table {
+    let time = |r: &RequestFinding, us: Option<f64>| at_least(us, r.unfinished);
     let sent: u64 = found.iter().map(|r| r.sent).sum();
     let share = |r: &RequestFinding| 100.0 * r.sent as f64 / (sent as f64).max(1.0);
     let columns = vec![
@@ -61,12 +66,12 @@ pub(crate) fn notes(found: &RequestsFinding, capacity: &[CapacityFinding]) -> Ve
             .is_some_and(|us| Duration::from_secs_f64(us * 1e-6) > limit)
     };
     let missed = found.requests.iter().filter(misses);
-    let said = |r: &RequestFinding| {
+    let sentence = |r: &RequestFinding| {
         let p99 = time_us(r.p99_us.unwrap_or_default());
         Ink::Yellow.says(format!(
             "'{}' alone has a p99 of {p99} at {:.0}/s: the goal is one of all requests together.",
             r.name, found.rate_rps
         ))
     };
-    missed.map(said).collect()
+    missed.map(sentence).collect()
 }

@@ -49,11 +49,7 @@ pub(super) fn document<'a>(
 /// The parts of a rate that changes.
 fn phases(found: &[PhaseFound]) -> Table {
     let rate = |rps: f64| format!("{rps:.1}");
-    let time = |p: &PhaseFound, value: Option<f64>| match (value, p.unfinished) {
-        (None, _) => "-".to_owned(),
-        (Some(us), 0) => time_us(us),
-        (Some(us), _) => format!(">{}", time_us(us)),
-    };
+    let time = |p: &PhaseFound, us: Option<f64>| requests::at_least(us, p.unfinished);
     let columns = vec![
         Column::words("from", "s", 0, found, |p| format!("{:.1}", p.from_s)),
         Column::words("asked", "1/s", 0, found, |p| rate(p.asked_rps)),

@@ -19,8 +19,33 @@ const SHORTEST: Duration = Duration::from_millis(50);
 /// How long a raised stop may stay unseen.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Between two looks for processes that a command has left, of whose times this is at most a tenth.
+/// At least this between two looks for processes that a command has left.
 const LOOK_FOR_REST: Duration = Duration::from_millis(5);
+
+/// So many times as long as a look takes there is none. Without a cgroup a look reads all processes of
+/// the machine, and must not disturb what is measured.
+const LOOK_SELDOM: u32 = 50;
+
+/// When to look for processes that a command has left: after its first run, then seldom, and after each
+/// run once it has left any.
+#[derive(Debug, Default)]
+struct Looks {
+    next: Option<Instant>,
+    has_found: bool,
+}
+
+impl Looks {
+    fn is_due(&self, now: Instant) -> bool {
+        self.has_found || self.next.is_none_or(|next| now >= next)
+    }
+
+    /// Returns how long there is none after a look from `began` to `ended`.
+    fn looked(&mut self, began: Instant, ended: Instant) -> Duration {
+        let pause = LOOK_SELDOM * (ended - began);
+        self.next = Some(ended + pause);
+        pause
+    }
+}
 
 /// Checks without running it whether a command line can be a job: a shell can parse
 /// it, and finds its first word.
@@ -259,10 +284,15 @@ impl Shared {
     /// Waits for each run and starts the next.
     fn again_and_again(&self, first: (Child, Instant)) {
         let (mut child, mut began) = first;
+        let mut looks = Looks::default();
         loop {
             let ended = wait_with_cpu_time(&self.root, &mut child);
-            self.wait_for_the_rest();
-            let took = began.elapsed();
+            let exited = Instant::now();
+            let gone = self.wait_for_the_rest(&mut looks);
+            let took = match &gone {
+                Ok(Some(gone)) => *gone - began,
+                Ok(None) | Err(_) => exited - began,
+            };
             if let Ok((_, Some(used))) = &ended {
                 lock(&self.group).count_ended(*used);
             }
@@ -271,6 +301,7 @@ impl Shared {
                 return;
             }
             let next = checked(&self.line, ended.map(|(status, _)| status), took).and_then(|()| {
+                gone?;
                 state.runs.push(took);
                 drop(state);
                 self.changed.notify_all();
@@ -289,22 +320,30 @@ impl Shared {
     }
 
     /// Waits until no process of the run is left: what a command starts and does not wait for is
-    /// work of its run, too.
-    fn wait_for_the_rest(&self) {
-        let is_over = || {
-            let left = lock(&self.group).processes();
-            left.map_or(true, |left| left.is_empty())
-        };
-        while !is_over() {
-            let mut state = self.state();
-            if state.enough {
-                return;
-            }
-            state.lingers = true;
-            drop(state);
-            thread::sleep(LOOK_FOR_REST);
+    /// work of its run, too. Returns when that was, if any was left when the command ended.
+    fn wait_for_the_rest(&self, looks: &mut Looks) -> Result<Option<Instant>, ControlError> {
+        let mut gone = None;
+        if !looks.is_due(Instant::now()) {
+            return Ok(None);
         }
-        self.state().lingers = false;
+        loop {
+            let began = Instant::now();
+            let left = lock(&self.group).processes();
+            let pause = looks.looked(began, Instant::now());
+            let mut state = self.state();
+            match left {
+                _ if state.enough => return Ok(None),
+                Err(error) => return Err(error),
+                Ok(left) => state.lingers = !left.is_empty(),
+            }
+            if !state.lingers {
+                return Ok(gone);
+            }
+            looks.has_found = true;
+            drop(state);
+            thread::sleep(pause.max(LOOK_FOR_REST));
+            gone = Some(Instant::now());
+        }
     }
 
     /// Starts the next run. The end of the job is flagged before it takes the group's
@@ -321,6 +360,17 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn looks_take_a_fiftieth_of_the_time() {
+        let (mut looks, start) = (Looks::default(), Instant::now());
+        let ms = |ms: u64| start + Duration::from_millis(ms);
+        assert!(looks.is_due(start));
+        assert_eq!(looks.looked(ms(100), ms(104)), Duration::from_millis(200));
+        assert!(!looks.is_due(ms(303)) && looks.is_due(ms(304)));
+        looks.has_found = true;
+        assert!(looks.is_due(ms(303)));
+    }
 
     #[test]
     fn plain_words_need_no_shell() {

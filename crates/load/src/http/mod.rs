@@ -71,7 +71,7 @@ mod wakeup;
 mod worker;
 
 pub use limits::possible_connections;
-pub use mix::describe_requests;
+pub use mix::{describe_requests, percent_encoded};
 pub use parser::answers;
 pub use probe::Probe;
 pub use text::get_text;
@@ -200,7 +200,7 @@ impl HttpLoad {
         }))
     }
 
-    /// A service that is still busy with an earlier load may refuse a login for a while.
+    /// A service that is busy with an earlier load may refuse a login for a while.
     fn logged_in_again(&self) -> Result<Arc<Job>, LoadError> {
         let began = Instant::now();
         loop {

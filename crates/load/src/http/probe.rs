@@ -38,7 +38,7 @@ pub(super) fn probe(
     within: Duration,
 ) -> Result<Probe, LoadError> {
     let (mut exchange, answer) = answered(target, request, bytes, within)?;
-    let failed = |error| LoadError::Service(format!("{} {error}", of(target, request)));
+    let failed = |error| LoadError::Service(format!("{} {error}", subject(target, request)));
     Ok(Probe {
         peer: exchange.peer,
         status: answer.answer.status,
@@ -58,7 +58,7 @@ pub(super) struct Answered {
 }
 
 /// Sends one request, whose answer is wanted for what it says.
-pub(super) fn one(
+pub(super) fn ask(
     target: &Target,
     request: &Request,
     bytes: &[u8],
@@ -68,7 +68,7 @@ pub(super) fn one(
 }
 
 /// The subject of sentences.
-fn of(target: &Target, request: &Request) -> String {
+fn subject(target: &Target, request: &Request) -> String {
     match &request.called {
         Some(called) => format!("{} (asked by {called})", target.url),
         None => target.url.clone(),
@@ -81,7 +81,7 @@ fn answered(
     bytes: &[u8],
     within: Duration,
 ) -> Result<(Exchange, Answered), LoadError> {
-    let url = &of(target, request);
+    let url = &subject(target, request);
     let failed = |peer: Option<SocketAddr>, error: ProbeError| {
         let sentence = format!("{url} {error}");
         match error.silent_peer(peer) {

@@ -3,10 +3,9 @@
 //! Instant queries, <https://prometheus.io/docs/prometheus/latest/querying/api/>.
 
 use super::Value;
-use plimsoll_load::http::get_text;
+use plimsoll_load::http::{get_text, percent_encoded};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -130,17 +129,7 @@ fn succeeded(answer: &str) -> Result<(), String> {
 }
 
 fn query(url: &str, expression: &str) -> String {
-    let mut query = format!("{url}/api/v1/query?query=");
-    for byte in expression.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                query.push(char::from(byte));
-            }
-            // Writing to a string cannot fail.
-            _ => drop(write!(query, "%{byte:02X}")),
-        }
-    }
-    query
+    format!("{url}/api/v1/query?query={}", percent_encoded(expression))
 }
 
 /// What an answer holds; the rest of it is skipped, not kept.

@@ -2,7 +2,6 @@
 
 use super::syntax::{BodyDraft, Capture, RequestDraft};
 use super::template::{Names, Piece, Place, Text, most_bytes, push_bytes};
-use crate::LoadError;
 use crate::http::target::Location;
 use http::uri::PathAndQuery;
 use http::{HeaderName, HeaderValue, Method};
@@ -26,51 +25,37 @@ pub(in crate::http) struct Entry {
 
 impl Entry {
     /// The one request that a service is asked for.
-    pub(super) fn only(service: &HttpService, to: &Location) -> Result<Entry, LoadError> {
-        let bytes = |text: &[u8]| {
-            let mut pieces = Text::new();
-            push_bytes(&mut pieces, text);
-            pieces
-        };
-        let headers = service.headers.iter();
-        let headers = headers.map(|(name, value)| {
-            check_header_name(name).or_else(LoadError::mistake)?;
-            check_header_value(name, value).or_else(LoadError::mistake)?;
-            Ok((name.clone(), bytes(value.as_bytes())))
-        });
-        let entry = Entry {
-            name: String::new(),
-            weight: 1.0,
-            method: method(&service.method).or_else(LoadError::mistake)?,
-            target: bytes(to.path.as_bytes()),
-            headers: headers.collect::<Result<_, LoadError>>()?,
-            body: bytes(&service.body),
+    pub(super) fn only(service: &HttpService, to: &Location) -> Result<Entry, String> {
+        let is_hidden = |(name, _): &(String, String)| !is_shown_header(name);
+        let draft = RequestDraft {
+            method: service.method.clone(),
+            headers: service.headers.clone(),
+            body: BodyDraft::Bytes,
             expected_status: service.expected_status,
             expected_text: service.expected_text.clone(),
-            captures: Vec::new(),
-            may_be_secret: to.path.contains('?')
-                || service
-                    .headers
-                    .iter()
-                    .any(|(name, _)| !is_shown_header(name))
-                || !service.body.is_empty(),
+            is_literal: true,
+            ..RequestDraft::default()
         };
-        match entry.expects_text_of_head() {
-            false => Ok(entry),
-            true => LoadError::mistake("an answer to HEAD has no body; leave --expect-body out"),
-        }
+        let body = service.body.clone();
+        let entry = Entry::of(draft, &to.path, &Names::default(), &[], body)?;
+        Ok(Entry {
+            may_be_secret: to.path.contains('?')
+                || service.headers.iter().any(is_hidden)
+                || !service.body.is_empty(),
+            ..entry
+        })
     }
 
     fn expects_text_of_head(&self) -> bool {
         self.method == Method::HEAD && self.expected_text.is_some()
     }
 
-    /// One of a file; `path` is its target without the server, `common` the headers of all that have
-    /// no such, and `body` reads the file of a body.
+    /// `path` is its target without the server, `common` the headers of all that have no such, and
+    /// `body` a body that is no text of the draft.
     ///
     /// # Errors
     /// Why it cannot be sent.
-    pub(super) fn of_file(
+    pub(super) fn of(
         draft: RequestDraft,
         path: &str,
         names: &Names<'_>,
@@ -85,13 +70,11 @@ impl Entry {
             }
             Ok::<Text, String>(pieces)
         };
-        let given = |name: &str, in_: &[(String, String)]| {
-            let mut names = in_.iter().map(|(name, _)| name);
+        let has = |name: &str| {
+            let mut names = draft.headers.iter().map(|(name, _)| name);
             names.any(|other| other.eq_ignore_ascii_case(name))
         };
-        let common = common
-            .iter()
-            .filter(|(name, _)| !given(name, &draft.headers));
+        let common = common.iter().filter(|(name, _)| !has(name));
         let mut headers = Vec::new();
         for (name, value) in draft.headers.iter().chain(common) {
             check_header_name(name)?;
@@ -106,7 +89,7 @@ impl Entry {
         let body = match &draft.body {
             BodyDraft::None => Text::new(),
             BodyDraft::Text(body) => text(body, body_place(kind))?,
-            BodyDraft::File(_) => {
+            BodyDraft::File(_) | BodyDraft::Bytes => {
                 let mut pieces = Text::new();
                 push_bytes(&mut pieces, &body);
                 pieces
@@ -130,7 +113,7 @@ impl Entry {
         };
         match entry.expects_text_of_head() {
             false => Ok(entry),
-            true => Err("an answer to HEAD has no body; remove @expect-body".to_owned()),
+            true => Err("an answer to HEAD has no body, so none can be expected of it".to_owned()),
         }
     }
 
@@ -193,17 +176,19 @@ fn method(text: &str) -> Result<Method, String> {
     }
 }
 
+/// Headers that the client sets.
+pub(super) const OWN: [&str; 4] = [
+    "content-length",
+    "connection",
+    "transfer-encoding",
+    "expect",
+];
+
 fn check_header_name(name: &str) -> Result<(), String> {
     if HeaderName::from_bytes(name.as_bytes()).is_err() {
         return Err(format!("'{name}' is not a valid header name"));
     }
-    let own = [
-        "content-length",
-        "connection",
-        "transfer-encoding",
-        "expect",
-    ];
-    match own.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+    match OWN.iter().any(|own| name.eq_ignore_ascii_case(own)) {
         false => Ok(()),
         true => Err(format!(
             "the header {name} is set by Plimsoll, which depends on the message framing; omit it"

@@ -1,5 +1,6 @@
 //! Requests that a browser recorded (HTTP Archive 1.2): pure.
 
+use super::entry::OWN;
 use super::syntax::{BodyDraft, Draft, RequestDraft};
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -46,15 +47,8 @@ struct PostData {
     text: String,
 }
 
-/// What the client sets anew, for HTTP/1.1, and what belongs to another host.
-const OWN: [&str; 6] = [
-    "content-length",
-    "connection",
-    "transfer-encoding",
-    "expect",
-    "host",
-    "keep-alive",
-];
+/// What belongs to the recorded connection, besides what the client sets.
+const OF_CONNECTION: [&str; 2] = ["host", "keep-alive"];
 
 /// The requests that `is_here` takes and that had an answer below 400, each once, with how often
 /// it was sent as its weight; and how many were left out.
@@ -73,7 +67,8 @@ pub(super) fn parse(text: &str, is_here: impl Fn(&str) -> bool) -> Result<(Draft
             continue;
         }
         let sent = |header: &Header| {
-            let is_own = OWN.iter().any(|own| header.name.eq_ignore_ascii_case(own));
+            let mut own = OWN.iter().chain(&OF_CONNECTION);
+            let is_own = own.any(|own| header.name.eq_ignore_ascii_case(own));
             !is_own && !header.name.starts_with(':')
         };
         let headers = request.headers.into_iter().filter(sent);

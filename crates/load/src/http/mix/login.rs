@@ -6,7 +6,7 @@ use super::values::Value;
 use super::{Entry, Mix};
 use crate::LoadError;
 use crate::http::parser::header_values;
-use crate::http::probe::{Answered, one};
+use crate::http::probe::{Answered, ask};
 use crate::http::request::{Request, Writer};
 use crate::http::target::Target;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Credentials {
             let mut bytes = Vec::new();
             writer.write(&request, &mix.supply, false, &mut bytes);
             let bytes = request.fixed(false).unwrap_or(&bytes);
-            let answer = one(target, &request, bytes, timeout)?;
+            let answer = ask(target, &request, bytes, timeout)?;
             all.take(login, &answer)
                 .map_err(|why| LoadError::Service(format!("{} {why}", target.url)))?;
         }

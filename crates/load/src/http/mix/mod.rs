@@ -10,6 +10,7 @@ mod values;
 
 pub(super) use entry::Entry;
 pub(super) use login::Credentials;
+pub use template::percent_encoded;
 pub(super) use template::{Piece, Supply, Text, push_bytes};
 
 use super::flag_file;
@@ -17,8 +18,8 @@ use super::target::{Location, parse_url};
 use crate::LoadError;
 use plimsoll_model::{HttpService, RequestFile, RequestOfFile, shown_url};
 use sha1::{Digest, Sha1};
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use syntax::{BodyDraft, Draft, Wrong};
 use template::Names;
@@ -45,7 +46,7 @@ impl Mix {
         let Some(described) = &service.requests else {
             return Ok(Mix {
                 logins: Vec::new(),
-                entries: vec![Entry::only(service, to)?],
+                entries: vec![Entry::only(service, to).or_else(LoadError::mistake)?],
                 supply: Arc::default(),
                 file: None,
             });
@@ -188,7 +189,7 @@ fn built(
         let read = DataSet::read(&set.name, &set.file, &text, set.random);
         sets.push(read.map_err(|why| at(set.line)(format!("{}: {why}", set.file)))?);
     }
-    let columns = RefCell::default();
+    let columns = Rc::default();
     let mut bytes = 0usize;
     let mut captured: Vec<String> = Vec::new();
     let (mut logins, mut entries, mut paths) = (Vec::new(), Vec::new(), Vec::new());
@@ -205,9 +206,9 @@ fn built(
         let names = Names {
             sets: &sets,
             captured: &captured,
-            columns: &columns,
+            columns: Rc::clone(&columns),
         };
-        let entry = Entry::of_file(request, &path, &names, common, body).map_err(at)?;
+        let entry = Entry::of(request, &path, &names, common, body).map_err(at)?;
         bytes = bytes.saturating_add(entry.most_bytes());
         if bytes as u64 > MOST_BYTES {
             return Err(at("all requests together have more than 64 MiB".to_owned()));

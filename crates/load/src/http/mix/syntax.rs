@@ -42,6 +42,8 @@ pub(super) enum BodyDraft {
     None,
     Text(String),
     File(String),
+    /// Given apart.
+    Bytes,
 }
 
 /// A value that the answer to a login gives.
@@ -277,14 +279,14 @@ impl Reader {
         let mut request = std::mem::take(&mut self.request);
         let lines = std::mem::take(&mut self.body);
         if std::mem::replace(&mut self.at, At::Start) == At::Start {
-            let said = [
+            let given = [
                 (request.weight.is_some(), "weight"),
                 (request.login, "login"),
                 (request.expected_status.is_some(), "expect"),
                 (request.expected_text.is_some(), "expect-body"),
                 (!request.captures.is_empty(), "capture"),
             ];
-            return match said.iter().find(|(is_said, _)| *is_said) {
+            return match given.iter().find(|(is_given, _)| *is_given) {
                 Some((_, what)) => wrong(
                     number,
                     format!(

@@ -1,12 +1,13 @@
 //! Texts with places for values, and how a value is written in each place.
 
 use super::values::{DataSet, Value};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fmt::Write;
-use std::io::Write as _;
+use std::io::Write;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -47,12 +48,13 @@ pub(in crate::http) enum Piece {
     Captured(String, Place),
 }
 
-/// A name within `{{` and `}}`, and what stands for it.
+/// What names within `{{` and `}}` stand for.
+#[derive(Default)]
 pub(super) struct Names<'a> {
     pub(super) sets: &'a [DataSet],
     pub(super) captured: &'a [String],
     /// Columns as their places have them: one of many rows may stand in many places.
-    pub(super) columns: &'a RefCell<Columns>,
+    pub(super) columns: Rc<RefCell<Columns>>,
 }
 
 type Column = Arc<[Box<[u8]>]>;
@@ -154,18 +156,15 @@ pub(super) fn written(value: &Value, place: Place) -> Result<Box<[u8]>, String> 
 }
 
 /// All but the unreserved characters of RFC 3986, section 2.3.
-fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                encoded.push(char::from(byte));
-            }
-            // Writing to a string does not fail.
-            _ => _ = write!(encoded, "%{byte:02X}"),
-        }
-    }
-    encoded
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// A text as it stands in a query: all but letters, digits and `-._~` is percent-encoded.
+pub fn percent_encoded(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 /// The most bytes that a text comes to, without what a login gives.
@@ -295,7 +294,7 @@ mod tests {
         let names = Names {
             sets: &supply.sets,
             captured: &["token".to_owned()],
-            columns: &RefCell::default(),
+            columns: Rc::default(),
         };
         let text = names.text(text, place)?;
         let mut into = Vec::new();
