@@ -6,9 +6,12 @@ use serde::Serialize;
 /// Each of several requests by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RequestsFinding {
-    /// The load that they were measured at, in requests per second of all: the highest level within
-    /// the capacity, or the lowest level.
-    pub rate_rps: f64,
+    /// The lowest rate that they were measured at, in requests per second of all. They are those of
+    /// valid trials at or a little below the capacity, or else of the nearest load below it; without a
+    /// capacity of the lowest load.
+    pub from_rps: f64,
+    /// The highest.
+    pub to_rps: f64,
     /// In the order of their file.
     pub requests: Vec<RequestFinding>,
 }

@@ -111,10 +111,18 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
         direction: direction::finding(plan, trials),
         smt: smt::of_levels(plan, trials, &levels),
         rated,
-        requests: requests::of_sweep(plan, &levels, of.map(|of| of.value)),
+        requests: requests::of_sweep(plan, trials, least_rps(&capacity)),
         levels: levels.into_iter().map(|l| l.row).collect(),
         capacity,
     }
+}
+
+/// The least rate that keeps a goal, as far as it is known.
+fn least_rps(capacity: &[CapacityFinding]) -> Option<f64> {
+    let known = capacity
+        .iter()
+        .filter_map(|found| Some(found.rate_rps?.value));
+    known.reduce(f64::min)
 }
 
 /// Why no threshold follows from a curve, with that of the service's own time.

@@ -49,7 +49,7 @@ pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Doc
     out.table(Table::of(columns));
     out.say(Role::Note, levels::reasons(&findings.levels));
     if let Some(found) = &findings.requests {
-        let heading = format!("Each request at {:.0}/s of all", found.rate_rps);
+        let heading = format!("Each request at {} of all", requests::rates(found));
         out.table(requests::table(&heading, &found.requests));
         out.say(Role::Note, requests::notes(found, &findings.capacity));
     }
