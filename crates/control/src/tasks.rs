@@ -234,16 +234,6 @@ impl<'a> Tree<'a> {
         let is_marked = |pid| self.mark.is_some_and(|mark| mark.is_on(root, pid));
         Ok(members(ProcessStat::all(root)?, self, is_marked))
     }
-
-    /// Ended orphans that the adopter must reap.
-    pub(crate) fn ended_orphans(self, root: &Root) -> Result<Vec<ProcessStat>, HostError> {
-        let Some(adopter) = self.adopter else {
-            return Ok(Vec::new());
-        };
-        let mut ended = ProcessStat::all(root)?;
-        ended.retain(|l| l.parent == adopter && l.has_ended() && ProcessKey::of(l) != self.leader);
-        Ok(ended)
-    }
 }
 
 fn members(
@@ -275,7 +265,7 @@ fn members(
     loop {
         let (new, rest): (Vec<ProcessStat>, Vec<ProcessStat>) = others.into_iter().partition(|l| {
             (is_ours && (l.pid == leader.pid || has_group_id(l)))
-                || (!reused && Some(l.parent) == tree.adopter)
+                || Some(l.parent) == tree.adopter
                 || marked.contains(&l.pid)
                 || tree.unmarked.contains(&ProcessKey::of(l))
                 || found.iter().any(|f| f.pid == l.parent)
@@ -332,7 +322,7 @@ mod tests {
         let adopter = Some(BASE + ADOPTER);
         /// A name, the adopter, all processes and the members.
         type Case<'a> = (&'a str, Option<Pid>, &'a [ProcessStat], &'a [Pid]);
-        let cases: [Case<'_>; 6] = [
+        let cases: [Case<'_>; 7] = [
             (
                 "descendants that left the group",
                 None,
@@ -341,6 +331,12 @@ mod tests {
             ),
             ("the orphans of others", None, &with_orphan, &[10]),
             ("adopted orphans", adopter, &with_orphan, &[10, 15, 16]),
+            (
+                "orphans of a leader whose PID was reused",
+                adopter,
+                &[of_adopted, adopted, in_group, reused],
+                &[15, 16],
+            ),
             ("a group without its leader", None, &[in_group], &[11]),
             ("a reused PID", None, &[in_group, reused], &[]),
             ("older and ended processes", None, &[older, ended], &[]),

@@ -78,11 +78,16 @@ pub(crate) fn each_thread(
     Ok(())
 }
 
-/// Reaps ended orphans to free their PIDs. Returns the CPU time of these and of the
-/// children that they waited for.
-pub(crate) fn reap(root: &Root, tree: Tree<'_>) -> Result<CpuTime, ControlError> {
-    let mut used = CpuTime::ZERO;
-    for orphan in tree.ended_orphans(root)? {
+/// Reaps ended orphans, which are this process's children but no `leaders`, to free their PIDs.
+/// Returns the CPU time of these and of the children that they waited for.
+pub(crate) fn reap(root: &Root, leaders: &[ProcessKey]) -> Result<CpuTime, ControlError> {
+    let (own, mut used) = (std::process::id(), CpuTime::ZERO);
+    let mut ended = ProcessStat::all(root)?;
+    ended.retain(|process| process.parent == own && process.has_ended());
+    for orphan in ended {
+        if leaders.contains(&ProcessKey::of(&orphan)) {
+            continue;
+        }
         // It has ended, so this returns at once.
         if let Some(pid) = tasks::raw(orphan.pid)
             && let Ok(Some(_)) = waitpid(Some(pid), WaitOptions::NOHANG)

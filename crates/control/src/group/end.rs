@@ -63,24 +63,20 @@ impl Group {
         if !self.capabilities.keeps_orphans {
             return Ok(());
         }
-        // Orphans belong to the first tree; the caller reaps the leaders of the others.
-        let tree = self.trees().next().filter(|_| self.leaders.len() == 1);
-        if let Some(tree) = tree {
-            let used = tree::reap(&self.root, tree)?;
-            self.ended_used = self.ended_used + used;
-        }
+        let used = tree::reap(&self.root, &self.leaders)?;
+        self.ended_used = self.ended_used + used;
         Ok(())
     }
 
-    /// The commands that run without a cgroup. The parent of an orphan is unknown, so
-    /// all orphans belong to the first command.
+    /// The commands that run without a cgroup. If this process adopts their orphans, all its
+    /// children since the first command are theirs, and make one tree.
     pub(super) fn trees(&self) -> impl Iterator<Item = Tree<'static>> {
         let keeps = self.capabilities.keeps_orphans;
-        let own = keeps.then(std::process::id);
-        let leaders = self.leaders.iter().enumerate();
-        leaders.map(move |(nth, leader)| Tree {
+        let adopter = keeps.then(std::process::id);
+        let count = if keeps { 1 } else { self.leaders.len() };
+        self.leaders.iter().take(count).map(move |leader| Tree {
             leader: *leader,
-            adopter: own.filter(|_| nth == 0),
+            adopter,
             // The leader is our child, whose number stays reserved.
             mark: None,
             unmarked: &[],

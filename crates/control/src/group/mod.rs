@@ -15,7 +15,7 @@ use crate::layout::{CgroupLayout, Place, Version};
 use crate::mechanism::{Capabilities, Mechanism};
 use crate::random::random;
 use crate::settings::{Usage, Weight};
-use crate::tasks::{self, ProcessKey};
+use crate::tasks::{self, Mark, ProcessKey};
 use crate::tree;
 use plimsoll_host::{Pid, Root};
 use plimsoll_model::{CpuSet, CpuTime};
@@ -41,6 +41,8 @@ pub struct Group {
     /// Changes to undo, oldest first.
     changes: Vec<(Entry, Change)>,
     leaders: Vec<ProcessKey>,
+    /// Shows a repair which processes are of this group, if it has no cgroup.
+    mark: Mark,
     /// CPU time of commands that have ended and of adopted orphans that have ended.
     ended_used: CpuTime,
     current: CurrentSettings,
@@ -94,6 +96,7 @@ impl Group {
             made: Vec::new(),
             changes: Vec::new(),
             leaders: Vec::new(),
+            mark: Mark::random(),
             ended_used: CpuTime::ZERO,
             current: CurrentSettings {
                 weight: Weight::NORMAL,

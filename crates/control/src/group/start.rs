@@ -83,7 +83,7 @@ impl Group {
         prepare(&mut command);
         command.process_group(0);
         // A cgroup tells its processes from others; a process group does not.
-        let mark = self.made.is_empty().then(Mark::random);
+        let mark = self.made.is_empty().then_some(self.mark);
         if let Some(mark) = mark {
             command.env(Mark::VARIABLE, mark.to_string());
         }

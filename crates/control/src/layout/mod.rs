@@ -12,11 +12,10 @@ pub(crate) use choose::{Place, Version};
 
 use crate::error::ControlError;
 use crate::mechanism::{Capabilities, Mechanism};
+use crate::orphans::can_adopt;
 use crate::schedule;
 use plimsoll_host::{Cgroups, OwnGroup, Root};
 use rustix::fs::{Access, access};
-use rustix::io::Errno;
-use rustix::process::{WaitId, WaitIdOptions, waitid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
@@ -108,15 +107,12 @@ impl CgroupLayout {
 
     /// The same machine, on which this process adopts children of a command that leave
     /// its process group and outlive their parent (prctl(2), `PR_SET_CHILD_SUBREAPER`),
-    /// where there is no cgroup. Only for a process that starts nothing but the one
-    /// command: all its children count as the command's. Changes nothing if this
+    /// where there is no cgroup. Only for a process that starts nothing but the commands of
+    /// one group at a time: all its children count as the group's. Changes nothing if this
     /// process already has children or is init.
     #[must_use]
     pub fn keeping_orphans(mut self) -> CgroupLayout {
-        // waitid is faster than a search through all processes.
-        let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        let childless = matches!(waitid(WaitId::All, any), Err(Errno::CHILD));
-        self.found.orphans = std::process::id() != 1 && childless;
+        self.found.orphans = can_adopt();
         self
     }
 

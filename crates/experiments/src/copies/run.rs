@@ -2,7 +2,7 @@
 //! a core only if there are more copies than cores.
 
 use crate::experiment::Machine;
-use plimsoll_control::Scratch;
+use plimsoll_control::{AdoptedOrphans, Scratch};
 use plimsoll_engine::{
     Observer, RunError, Runner, ServiceTarget, TrialSensors, idle_trial, measure,
 };
@@ -18,6 +18,8 @@ pub(super) struct CopiesRunner<'a> {
     sensors: TrialSensors,
     /// Where the copies' working directories are made.
     scratch: Scratch,
+    /// What copies detach, if it comes to this process.
+    orphans: Option<AdoptedOrphans>,
 }
 
 impl<'a> CopiesRunner<'a> {
@@ -31,11 +33,13 @@ impl<'a> CopiesRunner<'a> {
         machine: &Machine,
     ) -> Result<CopiesRunner<'a>, RunError> {
         let (root, cpus) = (machine.root.clone(), plan.run.cpus.service.clone());
+        let orphans = AdoptedOrphans::adopt(&root);
         Ok(CopiesRunner {
             plan,
             command,
             sensors: TrialSensors::new(root, cpus, ServiceTarget::Children),
             scratch: Scratch::make(machine.journal()?, &std::env::temp_dir(), "copies")?,
+            orphans,
         })
     }
 }
@@ -54,7 +58,11 @@ impl Runner<CopiesSetting, CopiesOutcome> for CopiesRunner<'_> {
         let cpus = self.plan.run.cpus.core_by_core();
         let work = |trial: &mut CopiesTrial| {
             let run = copies::start(self.command, count, &cpus, &self.scratch)?;
-            match run.wait(stop) {
+            let ended = run.wait(stop);
+            if let Some(orphans) = &self.orphans {
+                orphans.end()?;
+            }
+            match ended {
                 Ok(times) => {
                     trial.outcome.copy_times = times;
                     Ok(true)

@@ -4,7 +4,7 @@
 use super::{SharedGroup, lock};
 use plimsoll_control::{ControlError, Gate, Group, wait_with_cpu_time};
 use plimsoll_engine::RunError;
-use plimsoll_host::Root;
+use plimsoll_host::{Pid, Root};
 use plimsoll_load::LoadError;
 use plimsoll_model::{Arm, human_duration};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -328,7 +328,7 @@ impl Shared {
         }
         loop {
             let began = Instant::now();
-            let left = lock(&self.group).processes();
+            let left = self.left();
             let pause = looks.looked(began, Instant::now());
             let mut state = self.state();
             match left {
@@ -344,6 +344,12 @@ impl Shared {
             thread::sleep(pause.max(LOOK_FOR_REST));
             gone = Some(Instant::now());
         }
+    }
+
+    fn left(&self) -> Result<Vec<Pid>, ControlError> {
+        let mut group = lock(&self.group);
+        group.reap()?;
+        group.processes()
     }
 
     /// Starts the next run. The end of the job is flagged before it takes the group's

@@ -72,7 +72,7 @@ impl<'a> SideJob<'a> {
             side,
             serves_here,
             machine,
-            layout: CgroupLayout::find(&machine.root)?,
+            layout: CgroupLayout::find(&machine.root)?.keeping_orphans(),
             journal: machine.journal()?.clone(),
             held: None,
         })

@@ -10,7 +10,8 @@
 //!   process, to the exit of its first process, as seen by its own thread.
 //! - A copy is a process group. When its first process has ended, the rest of the
 //!   group is killed, and what has left it, so that nothing runs into the next trial. A
-//!   process that has left the group and has cleared its environment is not found.
+//!   process that has left the group and has cleared its environment is not found here:
+//!   the caller adopts it (`plimsoll_control::AdoptedOrphans`).
 //! - When one copy fails, the others are ended: the trial is void.
 //! - Working directories are removed after a success or an interruption, and kept
 //!   after a failure.

@@ -1,7 +1,8 @@
 //! `plimsoll copies` for real: where the copies work, and that nothing of
 //! them is left, whatever ends the run.
 
-use crate::common::{Arguments, Folder, marker, send, sleepers, under_env, unignoring, wait};
+use crate::common::side_folder::lives;
+use crate::common::{Arguments, Folder, LOUD, marker, send, sleepers, under_env, unignoring, wait};
 use rustix::process::Signal;
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -155,4 +156,20 @@ fn copies_that_kill_9_left_are_ended_by_the_next_start() {
     let stderr = String::from_utf8_lossy(&next.stderr);
     assert!(stderr.contains("an earlier run was killed"), "{stderr}");
     sleeping.is_over();
+}
+
+#[test]
+fn what_a_copy_detaches_without_its_environment_ends_with_the_trial() {
+    let folder = Folder::new();
+    let mut run = after(&folder, ":", COPIES);
+    let script = r#"setsid -f env -i sh -c 'echo $$ >>"$0"; exec sleep 1000' "$0"; sleep 0.5"#;
+    let path = folder.path("detached");
+    run.args(LOUD)
+        .args(["--numbers", "1", "--", "sh", "-c", script])
+        .arg(&path);
+    let ended = run.output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    let detached = fs::read_to_string(path).unwrap();
+    assert!(detached.lines().count() > 0);
+    assert!(!detached.lines().any(lives), "{detached}");
 }

@@ -1,6 +1,7 @@
 //! Jobs that are commands, and a server as the service.
 
 use super::{jobs, tiny};
+use crate::common::side_folder::lives;
 use crate::common::{Ended, Folder, LOUD};
 use plimsoll_load::known::{Behaviour, KnownServer};
 use serde_json::Value;
@@ -98,6 +99,22 @@ fn what_a_command_starts_and_does_not_wait_for_is_work_of_its_run() {
     folder
         .run(args)
         .says(1, &["leaves no daemon", "--job-timeout"]);
+}
+
+#[test]
+fn what_a_job_detaches_without_its_environment_is_of_its_run_and_ends_with_it() {
+    let folder = Folder::new();
+    let path = folder.path("detached");
+    let detach = r#"setsid -f env -i sh -c "echo \$\$ >>$1; exec sleep 1000""#;
+    fs::write(folder.path("job.sh"), format!("{detach}; sleep 0.2")).unwrap();
+    let job = format!("--job 'sh job.sh {}'", path.display());
+    let args = tiny(&format!(
+        "--arms none,nice,sched-idle {job} --job-timeout 300ms"
+    ));
+    folder.run(args).says(1, &["leaves no daemon"]);
+    let detached = fs::read_to_string(path).unwrap();
+    assert!(detached.lines().count() > 0);
+    assert!(!detached.lines().any(lives), "{detached}");
 }
 
 #[test]
