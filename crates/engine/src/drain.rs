@@ -61,7 +61,7 @@ fn needed(goal: &Goal, timeout: Duration) -> Option<Duration> {
 fn timeout(workload: &Workload) -> Duration {
     match workload {
         Workload::Http(http) => http.timeout,
-        Workload::Hash(_) | Workload::Imported(_) => LEAST,
+        Workload::Hash(_) | Workload::Command(_) | Workload::Imported(_) => LEAST,
     }
 }
 

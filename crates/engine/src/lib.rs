@@ -21,6 +21,7 @@
 
 mod background;
 pub mod calibration;
+mod commanded;
 mod conduct;
 pub mod drain;
 mod observer;
@@ -38,6 +39,7 @@ pub mod warm_up;
 mod window;
 
 pub use background::BackgroundJob;
+pub use commanded::CommandedLoad;
 pub use conduct::{Next, Outcome, Planner, RunError, Runner, conduct};
 pub use observer::{Ended, Observer, ObserverCost, Progress, Quiet, Started};
 pub use offered::OfferedLoad;

@@ -12,13 +12,16 @@ use plimsoll_model::{
     CpuCapacity, CpuPlan, CpuSet, HttpService, Millicores, Outcome, Requirement, ServiceAt,
     shown_url,
 };
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// A server that has answered one request.
 #[derive(Debug)]
 pub struct FoundService {
     url: String,
-    probe: Probe,
+    peer: SocketAddr,
+    /// `None` where it is not asked by HTTP.
+    probe: Option<Probe>,
     target: ServiceTarget,
     /// Its processes on this host, as far as known.
     pids: Vec<Pid>,
@@ -35,7 +38,25 @@ pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
     let allowed = own_allowed_cpus(root)?;
     let load = HttpLoad::new(http, allowed.clone())?;
     let probe = probe(root, &load, &http.service)?;
-    let (target, pids) = match &http.service {
+    let found = at(root, &http.url, &http.service, probe.peer)?;
+    Ok(FoundService {
+        probe: Some(probe),
+        ..found
+    })
+}
+
+/// Looks for the processes of a service that has taken a connection at `peer`.
+///
+/// # Errors
+/// It is not where it should be.
+pub(crate) fn at(
+    root: &Root,
+    url: &str,
+    service: &ServiceAt,
+    peer: SocketAddr,
+) -> Result<FoundService, RunError> {
+    let allowed = own_allowed_cpus(root)?;
+    let (target, pids) = match service {
         ServiceAt::Pid(pid) => (ServiceTarget::Process(*pid), vec![*pid]),
         ServiceAt::Cgroup(path) => {
             let cgroups = Cgroups::find(root)?;
@@ -45,7 +66,7 @@ pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
             (ServiceTarget::Cgroup(path.clone()), pids)
         }
         ServiceAt::NodeMetrics(url) => (ServiceTarget::Node(url.clone()), vec![]),
-        ServiceAt::Find => listening(root, &probe)?,
+        ServiceAt::Find => listening(root, peer)?,
     };
     let may_run_on = match &target {
         ServiceTarget::Node(_) | ServiceTarget::Elsewhere => None,
@@ -53,8 +74,9 @@ pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
         _ => Some(service_cpus(root, &pids)?),
     };
     Ok(FoundService {
-        url: shown_url(&http.url),
-        probe,
+        url: shown_url(url),
+        peer,
+        probe: None,
         target,
         pids,
         may_run_on,
@@ -63,9 +85,9 @@ pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
 }
 
 /// The service that listens where the server answered, and its processes.
-fn listening(root: &Root, probe: &Probe) -> Result<(ServiceTarget, Vec<Pid>), RunError> {
-    let target = match listeners(root, probe.peer)? {
-        Listeners::Found(pids) => return Ok((ServiceTarget::Listening(probe.peer), pids)),
+fn listening(root: &Root, peer: SocketAddr) -> Result<(ServiceTarget, Vec<Pid>), RunError> {
+    let target = match listeners(root, peer)? {
+        Listeners::Found(pids) => return Ok((ServiceTarget::Listening(peer), pids)),
         Listeners::OtherHost => ServiceTarget::Elsewhere,
         Listeners::Hidden { unreadable } => ServiceTarget::Unseen(format!(
             "{unreadable} processes of other users cannot be looked into"
@@ -84,13 +106,13 @@ impl FoundService {
     }
 
     /// The length of its first answer's body.
-    pub(crate) fn first_answer_bytes(&self) -> u64 {
-        self.probe.body.0
+    pub(crate) fn first_answer_bytes(&self) -> Option<u64> {
+        self.probe.as_ref().map(|probe| probe.body.0)
     }
 
     /// How long it took for the request.
-    pub fn first_answer(&self) -> Duration {
-        self.probe.took
+    pub fn first_answer(&self) -> Option<Duration> {
+        self.probe.as_ref().map(|probe| probe.took)
     }
 
     /// The CPUs of the service and of the generator: as asked, or else each
@@ -136,7 +158,10 @@ impl FoundService {
     pub fn requirements(&self, root: &Root, cpus: &CpuPlan) -> Vec<Requirement> {
         let requirements = [
             (
-                "a server that answers and keeps connections",
+                match self.probe {
+                    Some(_) => "a server that answers and keeps connections",
+                    None => "a service that takes connections",
+                },
                 self.answers(),
             ),
             (Requirement::SERVICE, self.cpu_time(root)),
@@ -151,9 +176,11 @@ impl FoundService {
         };
         let lost = self.lost_children(root);
         let lost = lost.map(|outcome| ("CPU time of children that have ended", outcome));
+        let slip = self.probe.is_none().then(|| ("slip", unknown_slip()));
         requirements
             .into_iter()
             .chain(lost)
+            .chain(slip)
             .map(requirement)
             .collect()
     }
@@ -170,9 +197,12 @@ impl FoundService {
     }
 
     fn answers(&self) -> Outcome {
-        let (url, peer) = (&self.url, self.probe.peer);
-        let Probe { status, body, .. } = &self.probe;
-        match self.probe.keeps_alive {
+        let (url, peer) = (&self.url, self.peer);
+        let Some(probe) = &self.probe else {
+            return met(format!("{url} at {peer}"));
+        };
+        let Probe { status, body, .. } = probe;
+        match probe.keeps_alive {
             true => met(format!("{url} at {peer}: status {status}, {body}")),
             false => missed(
                 format!("{url} at {peer} closes each connection: every request pays for a new one"),
@@ -218,6 +248,15 @@ fn missed(lost: String, remedy: &str) -> Outcome {
         lost,
         remedy: remedy.to_owned(),
     }
+}
+
+fn unknown_slip() -> Outcome {
+    missed(
+        "another generator offers the load, and does not say how late it sent requests: at its limit it \
+         looks like a service at its own"
+            .to_owned(),
+        "look at the generator's CPU use; what each generator measures is in docs/load-commands.md",
+    )
 }
 
 fn lost_children(root: &Root, pids: &[Pid]) -> Option<Outcome> {

@@ -7,6 +7,7 @@ use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
 use crate::service::capacity;
 use crate::service::{self, FoundService};
 use plimsoll_host::{Root, cores_of, interrupt_time, own_allowed_cpus, own_cpu_quota};
+use plimsoll_load::foreign::reach;
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::http::HttpLoad;
 use plimsoll_load::{Load, LoadError};
@@ -35,6 +36,11 @@ impl Site {
                 Site::Here(own_allowed_cpus(root)?)
             }
             Workload::Http(http) => Site::Server(Box::new(service::find(root, http)?)),
+            Workload::Command(load) => {
+                let peer = reach(&load.url)?;
+                let found = service::at(root, &load.url, &load.service, peer)?;
+                Site::Server(Box::new(found))
+            }
             Workload::Imported(_) => return Err(nothing_to_run()),
         })
     }
@@ -43,7 +49,7 @@ impl Site {
     pub fn first_answer(&self) -> Option<Duration> {
         match self {
             Site::Here(_) => None,
-            Site::Server(found) => Some(found.first_answer()),
+            Site::Server(found) => found.first_answer(),
         }
     }
 
@@ -51,7 +57,7 @@ impl Site {
     pub fn first_answer_bytes(&self) -> Option<u64> {
         match self {
             Site::Here(_) => None,
-            Site::Server(found) => Some(found.first_answer_bytes()),
+            Site::Server(found) => found.first_answer_bytes(),
         }
     }
 
@@ -105,6 +111,14 @@ impl Site {
         }
     }
 
+    /// The sensors of a server's trials; `None` for a service in this process.
+    pub fn sensors(&self, root: &Root, cpus: &CpuPlan) -> Option<TrialSensors> {
+        match self {
+            Site::Here(_) => None,
+            Site::Server(found) => Some(found.sensors(root, cpus)),
+        }
+    }
+
     /// The runner of `plan`'s trials here.
     ///
     /// # Errors
@@ -129,7 +143,7 @@ impl Site {
                     .with_one_thread(one_thread)
                     .with_footprint(footprint, plan.calibration.rated)
             }
-            (Workload::Imported(_), _) => return Err(nothing_to_run()),
+            (Workload::Imported(_) | Workload::Command(_), _) => return Err(nothing_to_run()),
             (Workload::Http(_), Site::Here(_)) => {
                 return Err(RunError::Stuck(
                     "the server was not located; this is a defect of Plimsoll".to_owned(),

@@ -23,7 +23,7 @@ pub(crate) fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {
             let usable = cpus.usable().map_or(1.0, Millicores::cpus);
             0.5 * usable / hash.request_cpu.0.as_secs_f64()
         }
-        Workload::Http(_) | Workload::Imported(_) => 1000.0,
+        Workload::Http(_) | Workload::Command(_) | Workload::Imported(_) => 1000.0,
     };
     Rate::per_second(rate).unwrap_or(Rate::ZERO)
 }

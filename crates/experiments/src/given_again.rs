@@ -148,7 +148,7 @@ pub(crate) fn flags_to_resume(plan: &Plan) -> String {
             name_omitted(http);
             flags(http)
         }
-        Workload::Hash(_) | Workload::Imported(_) => String::new(),
+        Workload::Hash(_) | Workload::Command(_) | Workload::Imported(_) => String::new(),
     }
 }
 

@@ -24,6 +24,7 @@
 pub mod arrivals;
 pub mod copies;
 mod drive;
+pub mod foreign;
 pub mod hash;
 pub mod http;
 pub mod job;

@@ -133,8 +133,8 @@ pub use units::{
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
 pub use wake::{CpuEvent, CpuEventKind, IdlePolicy, Placement, Wait, WakeParts};
 pub use workload::{
-    Copies, GivenLatency, HashService, HttpService, ImportedTable, RequestFile, RequestOfFile,
-    ServiceAt, TableRows, TlsFiles, Workload,
+    Copies, GivenLatency, HashService, HttpService, ImportedTable, LoadCommand, LoadFormat,
+    RequestFile, RequestOfFile, ServiceAt, TableRows, TlsFiles, Workload,
 };
 pub use yields::{
     ArmFinding, BudgetVerdict, Cause, KeptUp, LatencyChange, LatencyUs, Recommended, ShortTrials,

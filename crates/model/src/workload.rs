@@ -15,6 +15,8 @@ pub enum Workload {
     Hash(HashService),
     /// A server that speaks HTTP/1.1.
     Http(HttpService),
+    /// A service that another load generator loads.
+    Command(LoadCommand),
     /// What somebody else measured and put into a table.
     Imported(ImportedTable),
 }
@@ -196,6 +198,72 @@ pub enum ServiceAt {
     NodeMetrics(String),
 }
 
+/// A load generator of others and the service that it loads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadCommand {
+    /// The address of the service, such as `tcp://127.0.0.1:5432`.
+    pub url: String,
+    /// Run by sh for each trial, with values for `{rate}`, `{duration}`, `{seed}`, `{url}` and `{out}`.
+    pub command: String,
+    /// How its output is read.
+    pub format: LoadFormat,
+    /// Where the service's own CPU time is found.
+    pub service: ServiceAt,
+}
+
+/// How the output of a load generator is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadFormat {
+    /// The file of k6's `--summary-export`.
+    K6,
+    /// What wrk2 prints with `--latency`.
+    Wrk2,
+    /// The file of fortio's `-json`.
+    Fortio,
+    /// The logs of pgbench's `--log`.
+    Pgbench,
+    /// A line of JSON.
+    Json,
+}
+
+impl LoadFormat {
+    /// All of them, with their names.
+    pub const ALL: [(&'static str, LoadFormat); 5] = [
+        ("k6", LoadFormat::K6),
+        ("wrk2", LoadFormat::Wrk2),
+        ("fortio", LoadFormat::Fortio),
+        ("pgbench", LoadFormat::Pgbench),
+        ("json", LoadFormat::Json),
+    ];
+
+    /// How long a generator sends requests before it measures any.
+    pub fn lead(self) -> Duration {
+        match self {
+            // Its calibration, CALIBRATE_DELAY_MS in its source.
+            LoadFormat::Wrk2 => Duration::from_secs(10),
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// That of the program which a command names first; `None` if none of them is known.
+    pub fn of_command(command: &str) -> Option<LoadFormat> {
+        command.split_whitespace().find_map(|word| {
+            let name = word.rsplit('/').next().unwrap_or(word);
+            let name = if name == "wrk" { "wrk2" } else { name };
+            let found = LoadFormat::ALL.iter().find(|(one, _)| *one == name);
+            found.map(|(_, format)| *format)
+        })
+    }
+}
+
+impl fmt::Display for LoadFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = LoadFormat::ALL.iter().find(|(_, format)| format == self);
+        f.write_str(name.map_or("", |(name, _)| name))
+    }
+}
+
 /// A command of which 1 to N copies run at once, each on a CPU of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Copies {
@@ -278,6 +346,9 @@ impl fmt::Display for Workload {
                     )
                 }
             },
+            Workload::Command(load) => {
+                write!(f, "{} loaded by {}", shown_url(&load.url), load.command)
+            }
             Workload::Imported(table) => table.fmt(f),
         }
     }

@@ -41,7 +41,7 @@ pub(crate) struct ConnectionLimit {
 fn http(plan: &Plan) -> Option<&HttpService> {
     match &plan.workload {
         Workload::Http(http) => Some(http),
-        Workload::Hash(_) | Workload::Imported(_) => None,
+        Workload::Hash(_) | Workload::Command(_) | Workload::Imported(_) => None,
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn of(
 ) -> Vec<Doubt> {
     let rows: &[GivenLatency] = match &plan.workload {
         Workload::Imported(table) => &table.latencies,
-        Workload::Hash(_) | Workload::Http(_) => &[],
+        Workload::Hash(_) | Workload::Http(_) | Workload::Command(_) => &[],
     };
     let mut out: Vec<Doubt> = short(rows).into_iter().collect();
     out.extend(scattered(rows));

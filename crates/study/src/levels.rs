@@ -226,7 +226,7 @@ fn us(d: Duration) -> f64 {
 fn latency_at(plan: &Plan, trials: &[&Trial], latency: &Histogram) -> Option<LatencySummary> {
     let given = match &plan.workload {
         Workload::Imported(table) => &table.latencies[..],
-        Workload::Hash(_) | Workload::Http(_) => &[],
+        Workload::Hash(_) | Workload::Http(_) | Workload::Command(_) => &[],
     };
     let rate = trials.first().map_or(0.0, |t| t.asked().get());
     // Plan and trials may have been written and read in different ways.

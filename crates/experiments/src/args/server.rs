@@ -344,7 +344,7 @@ const CONNECTIONS: u32 = 128;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl ServerArgs {
-    fn check_cpus(&self, root: &Root) -> Result<(), RunError> {
+    pub(crate) fn check_cpus(&self, root: &Root) -> Result<(), RunError> {
         let online = online_cpus(root)?;
         let missing = self.service_cpus.as_ref().map(|cpus| cpus.without(&online));
         match missing.filter(|missing| !missing.is_empty()) {
@@ -385,7 +385,7 @@ impl ServerArgs {
         })
     }
 
-    fn service_at(&self) -> ServiceAt {
+    pub(crate) fn service_at(&self) -> ServiceAt {
         match (self.service_pid, &self.service_cgroup) {
             (Some(pid), _) => ServiceAt::Pid(pid),
             (None, Some(path)) => ServiceAt::Cgroup(path.clone()),

@@ -83,7 +83,7 @@ impl<'a> BurstRunner<'a> {
                 .and_then(|load| probe(&self.root, &load, &http.service))
                 .err()
                 .map(|error| format!(": {error}")),
-            Workload::Hash(_) | Workload::Imported(_) => None,
+            Workload::Hash(_) | Workload::Command(_) | Workload::Imported(_) => None,
         };
         Err(RunError::Stuck(format!(
             "the service answered no request after the break{}; the trials before are kept{}",

@@ -4,7 +4,7 @@ use crate::args::value::{rate, share, window};
 use crate::args::{Effort, LoadArgs, URL_OR_RECORD, WarmUpArgs, url_or_record};
 use crate::experiment::HelpPage;
 use clap::Args;
-use plimsoll_model::{Goal, LoadLevel, Rate, Share};
+use plimsoll_model::{Goal, LoadFormat, LoadLevel, Rate, Share};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -15,6 +15,8 @@ Examples:
         an HTTP server; the capacity under each goal
   plimsoll sweep https://localhost:8443/ -k --cpus 2-3 -c 256
         TLS without checking the certificate, the generator on CPUs 2 and 3
+  plimsoll sweep tcp://localhost:5432 --goal 'p99<10ms' --load-command 'pgbench -n -c 8 -R {rate} -T {duration} --log --log-prefix={out}'
+        another load generator
   plimsoll sweep --resume plimsoll-runs/FILE
         resume an interrupted run";
 
@@ -55,6 +57,8 @@ pub(super) const HELP: HelpPage = HelpPage {
         "arrivals",
         "cpus",
         "restart",
+        "load_command",
+        "load_format",
         "warm_up",
         "insecure",
         "expect_status",
@@ -105,6 +109,16 @@ pub struct SweepArgs {
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     pub(super) rated: Option<Rate>,
 
+    /// Load the service at URL with another generator: run by sh for each trial, with values for {rate}, {duration}, {seed}, {url} and {out} (docs/load-commands.md).
+    #[arg(long, value_name = "CMD", requires = "url", help_heading = crate::args::FOR_A_SERVER, conflicts_with_all = [
+        "method", "headers", "data", "connections", "timeout", "requests_per_connection", "no_keepalive", "insecure",
+        "cacert", "cert", "key", "expect_status", "expect_body", "requests_file", "max_connections", "restart", "arrivals"])]
+    pub(super) load_command: Option<String>,
+
+    /// How its output is read: k6, wrk2, fortio, pgbench or json (default: by the program that it names, else json).
+    #[arg(long, value_name = "FORMAT", requires = "load_command", help_heading = crate::args::FOR_A_SERVER, value_parser = load_format)]
+    pub(super) load_format: Option<LoadFormat>,
+
     #[command(flatten)]
     pub(super) load: LoadArgs,
 
@@ -138,6 +152,12 @@ impl SweepArgs {
 
 fn level(text: &str) -> Result<LoadLevel, String> {
     text.parse::<LoadLevel>().map_err(|e| e.to_string())
+}
+
+fn load_format(text: &str) -> Result<LoadFormat, String> {
+    let found = LoadFormat::ALL.iter().find(|(name, _)| *name == text);
+    let known = || "give k6, wrk2, fortio, pgbench or json".to_owned();
+    found.map(|(_, format)| *format).ok_or_else(known)
 }
 
 fn precision(text: &str) -> Result<Share, String> {

@@ -5,8 +5,8 @@ use crate::args::Effort;
 use crate::defaults::{first_rate, ms, warm_up};
 use plimsoll_engine::pace::pace;
 use plimsoll_model::{
-    CalibrationPlan, CpuPlan, Goal, InterruptTime, LoadLevel, Plan, Rate, RunPlan, SearchPlan,
-    Share, SmtPlan, WarmUp, Workload,
+    Arrivals, CalibrationPlan, CpuPlan, Goal, InterruptTime, LoadFormat, LoadLevel, Plan, Rate,
+    RunPlan, SearchPlan, Share, SmtPlan, WarmUp, Workload,
 };
 use std::time::Duration;
 
@@ -98,6 +98,7 @@ pub fn plan(
         Some(_) => 3,
         None => times.trials,
     };
+    let arrivals = arrivals(args, &workload);
     Plan {
         calibration: CalibrationPlan {
             first: first_rate(&workload, &cpus),
@@ -112,7 +113,7 @@ pub fn plan(
         search: Some(search_plan(&times, args, goals.len() as u32)),
         smt,
         goals,
-        arrivals: args.load.arrivals.into(),
+        arrivals,
         levels,
         service_warm_up: args.warm_up.warm_up,
         pace: None,
@@ -125,6 +126,15 @@ pub fn plan(
             budget: times.budget,
             ..args.load.blank_run(cpus, interrupts)
         },
+    }
+}
+
+/// Those of the flag, or of another generator: pgbench alone has independent users.
+fn arrivals(args: &SweepArgs, workload: &Workload) -> Arrivals {
+    match workload {
+        Workload::Command(load) if load.format != LoadFormat::Pgbench => Arrivals::Constant,
+        Workload::Command(_) => Arrivals::Poisson,
+        _ => args.load.arrivals.into(),
     }
 }
 

@@ -5,12 +5,15 @@ use super::defaults::adapt;
 use super::{SweepPlanner, stages};
 use crate::experiment::{Experiment, HelpPage, LoadLine, Machine, Prepared, ReportOf, Stage};
 use crate::given_again::{self, GivenAgain};
+use plimsoll_control::Scratch;
 use plimsoll_engine::drain::undecidable;
-use plimsoll_engine::{Planner, RunError, Runner, Site};
+use plimsoll_engine::{CommandedLoad, Planner, RunError, Runner, Site};
+use plimsoll_host::Root;
 use plimsoll_load::http::possible_connections;
 use plimsoll_model::{
-    CheckedPlan, Condition, Findings, Goal, ImplausiblePlan, Judgement, LatencyLimit, Picture,
-    Plan, Requirement, RunPlan, ServiceAt, Setting, Trial, Workload, human_duration,
+    CheckedPlan, Condition, Findings, Goal, ImplausiblePlan, Judgement, LatencyLimit, LoadCommand,
+    LoadFormat, Picture, Plan, Requirement, RunPlan, ServiceAt, Setting, Trial, Workload,
+    human_duration,
 };
 use plimsoll_report::Document;
 use std::fmt::Display;
@@ -37,10 +40,16 @@ impl Experiment for Sweep {
 
     fn prepare(args: &SweepArgs, machine: &Machine) -> Result<Prepared<Plan, Site>, RunError> {
         let root = &machine.root;
-        let mut workload = args.load.workload(args.url.as_deref(), root)?;
-        if let (Workload::Http(http), Some(url)) = (&mut workload, &args.node_metrics) {
-            http.service = ServiceAt::NodeMetrics(url.clone());
-        }
+        let workload = match &args.load_command {
+            Some(command) => commanded(args, command, root)?,
+            None => {
+                let mut workload = args.load.workload(args.url.as_deref(), root)?;
+                if let (Workload::Http(http), Some(url)) = (&mut workload, &args.node_metrics) {
+                    http.service = ServiceAt::NodeMetrics(url.clone());
+                }
+                workload
+            }
+        };
         let site = Site::of(&workload, root)?;
         let cpus = args.load.cpus(&site, root);
         let threads = cpus.generator.len();
@@ -100,9 +109,12 @@ impl Experiment for Sweep {
 
     fn commands(plan: &Plan) -> Vec<String> {
         let restart = plan.restart.iter();
-        restart
-            .map(|command| format!("the --restart command {command:?}"))
-            .collect()
+        let restart = restart.map(|command| format!("the --restart command {command:?}"));
+        let load = match &plan.workload {
+            Workload::Command(load) => Some(format!("the --load-command {:?}", load.command)),
+            _ => None,
+        };
+        restart.chain(load).collect()
     }
 
     fn requirements(plan: &Plan, site: &Site, machine: &Machine) -> Vec<Requirement> {
@@ -118,7 +130,14 @@ impl Experiment for Sweep {
         site: &Site,
         machine: &'a Machine,
     ) -> Result<Box<dyn Runner<Setting, ()> + 'a>, RunError> {
-        Ok(Box::new(site.runner(plan, &machine.root)?))
+        let root = &machine.root;
+        let sensors = site.sensors(root, &plan.run.cpus);
+        if let (Workload::Command(load), Some(sensors)) = (&plan.workload, sensors) {
+            let scratch = Scratch::make(machine.journal()?, &std::env::temp_dir(), "load")?;
+            let runner = CommandedLoad::new(plan, load, root, sensors, scratch);
+            return Ok(Box::new(runner));
+        }
+        Ok(Box::new(site.runner(plan, root)?))
     }
 
     fn stages(plan: &Plan) -> Vec<Stage> {
@@ -173,6 +192,28 @@ impl Experiment for Sweep {
     }
 }
 
+/// The service at the URL, loaded by `command`.
+///
+/// # Errors
+/// The command or a flag of the service makes no sense.
+fn commanded(args: &SweepArgs, command: &str, root: &Root) -> Result<Workload, RunError> {
+    let server = &args.load.server;
+    server.check_cpus(root)?;
+    let service = match &args.node_metrics {
+        Some(url) => ServiceAt::NodeMetrics(url.clone()),
+        None => server.service_at(),
+    };
+    let format = LoadFormat::of_command(command).unwrap_or(LoadFormat::Json);
+    let load = LoadCommand {
+        url: args.url.clone().unwrap_or_default(),
+        command: command.to_owned(),
+        format: args.load_format.unwrap_or(format),
+        service,
+    };
+    plimsoll_load::foreign::check(&load)?;
+    Ok(Workload::Command(load))
+}
+
 /// A flag, its value as it was given, and the one recorded.
 type Flag = (&'static str, Option<String>, Option<String>);
 
@@ -181,7 +222,7 @@ type Flag = (&'static str, Option<String>, Option<String>);
 fn differences(args: &SweepArgs, plan: &Plan) -> Vec<String> {
     let (run, server) = (&plan.run, &args.load.server);
     let of_server = match &plan.workload {
-        Workload::Hash(_) | Workload::Imported(_) => Vec::new(),
+        Workload::Hash(_) | Workload::Command(_) | Workload::Imported(_) => Vec::new(),
         Workload::Http(http) => vec![
             ("--method", server.method.clone(), Some(http.method.clone())),
             (

@@ -18,6 +18,7 @@ mod import;
 mod intake;
 mod lateness;
 mod leftovers;
+mod load_command;
 mod messages;
 mod mistakes;
 mod require;

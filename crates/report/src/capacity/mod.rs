@@ -38,7 +38,7 @@ impl Subject {
 
     pub(crate) fn of(workload: &Workload) -> Subject {
         match workload {
-            Workload::Http(_) => Subject {
+            Workload::Http(_) | Workload::Command(_) => Subject {
                 who: "The service",
                 ..Subject::THIS_MACHINE
             },

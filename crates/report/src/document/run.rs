@@ -41,7 +41,7 @@ impl<'a> Report<'a> {
     pub(crate) fn table(&self) -> Option<&'a ImportedTable> {
         match &self.plan.workload {
             Workload::Imported(table) => Some(table),
-            Workload::Hash(_) | Workload::Http(_) => None,
+            Workload::Hash(_) | Workload::Http(_) | Workload::Command(_) => None,
         }
     }
 

@@ -28,6 +28,14 @@ pub(super) fn facts(plan: &Plan, rated: Option<&RatedRate>) -> Vec<Fact> {
         Workload::Http(http) => Some(request(http, rated.and_then(|rated| rated.connections))),
         _ => None,
     };
+    let load = match &plan.workload {
+        Workload::Command(load) => format!(
+            "by the command {}, read as {}; how late it sent requests is not known, and latency is what \
+             it calls so",
+            load.command, load.format
+        ),
+        _ => arrivals.to_owned(),
+    };
     let pace = plan.pace.map(|pace| {
         format!(
             "at least {} times the mean latency at light load; its warm-up {} times",
@@ -40,7 +48,7 @@ pub(super) fn facts(plan: &Plan, rated: Option<&RatedRate>) -> Vec<Fact> {
     let (min, max) = (human_duration(warm_up.min), human_duration(warm_up.max));
     Fact::known([
         ("Goals", Some(joined(goals)).filter(|g| !g.is_empty())),
-        ("Load", Some(arrivals.to_owned())),
+        ("Load", Some(load)),
         ("Requests", request),
         ("Levels, % of the rated rate", Some(joined(levels))),
         ("Visits of each", Some(visits(plan.run.passes))),

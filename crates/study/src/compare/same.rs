@@ -72,6 +72,10 @@ fn difference(a: &Workload, b: &Workload) -> Option<String> {
             (!same).then(|| "the hash service with requests of another kind".to_owned())
         }
         (Workload::Http(a), Workload::Http(b)) => request_difference(a, b),
+        (Workload::Command(a), Workload::Command(b)) => {
+            let same = (&a.command, a.format) == (&b.command, b.format);
+            (!same).then(|| "loads by different commands".to_owned())
+        }
         (Workload::Imported(_), Workload::Imported(_)) => None,
         _ => Some(format!("{} and {}", kind(a), kind(b))),
     }
@@ -95,6 +99,7 @@ fn kind(workload: &Workload) -> &'static str {
     match workload {
         Workload::Hash(_) => "the hash service",
         Workload::Http(_) => "an HTTP server",
+        Workload::Command(_) => "a service that another generator loads",
         Workload::Imported(_) => "an imported table",
     }
 }
@@ -184,14 +189,14 @@ fn parts(url: &str) -> (String, &str) {
 pub(super) fn unit(workload: &Workload) -> WorkUnit {
     match workload {
         Workload::Hash(_) => WorkUnit::HashedBytes,
-        Workload::Http(_) | Workload::Imported(_) => WorkUnit::Requests,
+        Workload::Http(_) | Workload::Command(_) | Workload::Imported(_) => WorkUnit::Requests,
     }
 }
 
 pub(super) fn work_per_request(workload: &Workload) -> f64 {
     match workload {
         Workload::Hash(hash) => hash.mean_block.0 as f64,
-        Workload::Http(_) | Workload::Imported(_) => 1.0,
+        Workload::Http(_) | Workload::Command(_) | Workload::Imported(_) => 1.0,
     }
 }
 

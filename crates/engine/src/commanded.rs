@@ -1,0 +1,144 @@
+//! Trials whose load another generator offers.
+//!
+//! ```text
+//! command starts | warm-up | window | command ends, its output is read
+//!                          ^        ^
+//!                          sensors are read at both edges
+//! ```
+//!
+//! Rates and latencies are of the whole load, as the command states them; CPU use is of the window,
+//! so that it has neither the start nor the end of the command.
+
+use crate::conduct::{RunError, Runner};
+use crate::observer::{Observer, ObserverCost};
+use crate::sensors::TrialSensors;
+use crate::window::{fill, idle_trial, unix_ms};
+use plimsoll_control::Scratch;
+use plimsoll_host::{CpuMeter, Root, ServiceSource};
+use plimsoll_load::foreign::{Asked, Output, start};
+use plimsoll_model::{
+    Bounds, CpuSet, Goal, LoadCommand, Plan, Rate, Trial, TrialSetting, TrialSpec,
+};
+use plimsoll_study::validity::{self, Allowance};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// The quantiles that are shown of a trial.
+const SHOWN: [f64; 3] = [0.5, 0.99, 0.999];
+
+/// Runs idle trials, and trials at a rate that a command offers.
+#[derive(Debug)]
+pub struct CommandedLoad {
+    load: LoadCommand,
+    goals: Vec<Goal>,
+    generator: CpuSet,
+    bounds: Bounds,
+    root: Root,
+    sensors: TrialSensors,
+    scratch: Scratch,
+}
+
+impl CommandedLoad {
+    /// A runner of `plan`'s trials, whose load is `load`, with its files in `scratch`.
+    pub fn new(
+        plan: &Plan,
+        load: &LoadCommand,
+        root: &Root,
+        sensors: TrialSensors,
+        scratch: Scratch,
+    ) -> CommandedLoad {
+        CommandedLoad {
+            load: load.clone(),
+            goals: plan.goals.clone(),
+            generator: plan.run.cpus.generator.clone(),
+            bounds: plan.run.bounds,
+            root: root.clone(),
+            sensors,
+            scratch,
+        }
+    }
+
+    fn at_rate<S: TrialSetting, O: Default>(
+        &self,
+        spec: &TrialSpec<S>,
+        rate: Rate,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Option<Trial<S, O>>, RunError> {
+        let mut trial = Trial::begun(spec.clone(), unix_ms());
+        let lead = self.load.format.lead() + spec.warm_up.max;
+        let asked = Asked {
+            rate,
+            duration: whole_seconds(lead + spec.window),
+            seed: spec.seed,
+        };
+        let mut sensors = self.sensors.open(&[], &[])?;
+        let mut generator = CpuMeter::open(&self.root, &ServiceSource::Children)?;
+        let mut generator_cpu = || generator.as_mut().map(CpuMeter::read).transpose();
+        let began = Instant::now();
+        let mut running = start(&self.load, asked, &self.generator, &self.scratch)?;
+        let opens = began + lead;
+        if !running.runs_until(opens, stop)? {
+            return Ok(None);
+        }
+        trial.warm_up = lead;
+        let (first, used_before) = (sensors.read_edge()?, generator_cpu()?);
+        let cost = ObserverCost::start(observer);
+        if !running.runs_until(opens + spec.window, stop)? {
+            return Ok(None);
+        }
+        let (last, used) = (sensors.read_edge()?, generator_cpu()?);
+        let cost = cost.end(observer);
+        let Some(output) = running.wait(stop)? else {
+            return Ok(None);
+        };
+        self.check(&output)?;
+        trial.window = output.lasted;
+        trial.work = output.work(rate.get());
+        fill(&mut trial, &mut sensors, (&first, &last), cost)?;
+        trial.generator_cpu = used
+            .zip(used_before)
+            .map(|(used, before)| used.since(before));
+        trial.steady = true;
+        trial.took = began.elapsed();
+        trial.verdict = validity::judge(&self.bounds, &trial, Allowance::default());
+        Ok(Some(trial))
+    }
+
+    /// Whether the output states what the goals ask for and what is shown of every trial.
+    fn check(&self, output: &Output) -> Result<(), RunError> {
+        let of_goals = self.goals.iter().filter_map(|goal| match goal {
+            Goal::Latency { quantile, .. } => Some(quantile.fraction()),
+            Goal::Errors { .. } | Goal::Cpu { .. } => None,
+        });
+        let missing = of_goals
+            .chain(SHOWN)
+            .find(|quantile| !output.quantiles.have(*quantile));
+        missing.map_or(Ok(()), |quantile| {
+            Err(RunError::Usage(format!(
+                "the output of the load command does not have the p{} of the latency; have it print \
+                 p50, p99, p99.9, the maximum and what the goals ask for (docs/load-commands.md)",
+                100.0 * quantile
+            )))
+        })
+    }
+}
+
+/// At least so long: generators take whole seconds.
+fn whole_seconds(time: Duration) -> Duration {
+    Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
+}
+
+impl<S: TrialSetting, O: Default> Runner<S, O> for CommandedLoad {
+    fn run(
+        &mut self,
+        spec: &TrialSpec<S>,
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Option<Trial<S, O>>, RunError> {
+        match spec.setting.rate() {
+            Some(rate) => self.at_rate(spec, rate, observer, stop),
+            None => idle_trial(&self.bounds, &self.sensors, spec, observer, stop),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! A load generator of others as a process.
+
+use super::{Output, read};
+use crate::LoadError;
+use plimsoll_control::{Scratch, Working};
+use plimsoll_model::{CpuSet, LoadCommand, LoadFormat, Rate, human_duration};
+use plimsoll_pool::keep_this_thread_on;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How much longer than it was asked for a command may take, to start and to write its output.
+const GRACE: Duration = Duration::from_secs(30);
+/// One that ends after less than this share of its time has failed.
+const LEAST_SHARE: f64 = 0.9;
+const POLL: Duration = Duration::from_millis(20);
+/// The folder of a trial in the scratch directory.
+const FOLDER: &str = "trial";
+
+/// What a command is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Asked {
+    pub rate: Rate,
+    /// In whole seconds.
+    pub duration: Duration,
+    pub seed: u64,
+}
+
+impl Asked {
+    /// The rate as commands get it: whole from 100/s up, because many take whole ones only, and
+    /// else with two digits.
+    fn rate(self) -> String {
+        match self.rate.get() {
+            rate if rate >= 100.0 => format!("{rate:.0}"),
+            rate => format!("{rate:.2}"),
+        }
+    }
+
+    /// The command with its values.
+    fn filled(self, load: &LoadCommand, out: &Path) -> String {
+        let duration = self.duration.as_secs().to_string();
+        let out = out.display().to_string();
+        let seed = (self.seed % (1 << 31)).to_string();
+        [
+            ("{rate}", self.rate()),
+            ("{duration}", duration),
+            ("{seed}", seed),
+            ("{url}", load.url.clone()),
+            ("{out}", out),
+        ]
+        .iter()
+        .fold(load.command.clone(), |line, (name, value)| {
+            line.replace(name, value)
+        })
+    }
+}
+
+/// Whether a command asks for what it needs.
+///
+/// # Errors
+/// A [`LoadError::Mistake`] that says what it lacks.
+pub fn check(load: &LoadCommand) -> Result<(), LoadError> {
+    let lacks = |what: &str, why: &str| {
+        LoadError::mistake(format!(
+            "--load-command: '{}' has no {{{what}}}, {why}; see docs/load-commands.md",
+            load.command
+        ))
+    };
+    for (what, why) in [
+        ("rate", "where it gets the requests per second of a trial"),
+        ("duration", "where it gets how many seconds a trial lasts"),
+    ] {
+        if !load.command.contains(&format!("{{{what}}}")) {
+            return lacks(what, why);
+        }
+    }
+    let needs_file = matches!(
+        load.format,
+        LoadFormat::K6 | LoadFormat::Fortio | LoadFormat::Pgbench
+    );
+    if needs_file && !load.command.contains("{out}") {
+        let flag = match load.format {
+            LoadFormat::K6 => "as in --summary-export {out}",
+            LoadFormat::Fortio => "as in -json {out}",
+            _ => "as in --log --log-prefix={out}",
+        };
+        return lacks("out", flag);
+    }
+    Ok(())
+}
+
+/// A running command. Dropping it ends all its processes.
+#[derive(Debug)]
+pub struct RunningCommand {
+    line: String,
+    format: LoadFormat,
+    asked: Asked,
+    began: Instant,
+    child: Option<Child>,
+    working: Working,
+    scratch: Scratch,
+}
+
+/// Starts the command of `load` on `cpus`, with its files in `scratch`.
+///
+/// # Errors
+/// It cannot be started.
+pub fn start(
+    load: &LoadCommand,
+    asked: Asked,
+    cpus: &CpuSet,
+    scratch: &Scratch,
+) -> Result<RunningCommand, LoadError> {
+    let failed = |what: &str, error: io::Error| {
+        LoadError::system(what, error, "look at TMPDIR, free space and `ulimit -u`")
+    };
+    let files = "the files of the load command cannot be made";
+    let folder = scratch.held().join(FOLDER);
+    fs::create_dir(&folder).map_err(|error| failed(files, error))?;
+    let file = |name: &str| File::create(folder.join(name)).map_err(|error| failed(files, error));
+    let out = scratch.path().join(FOLDER).join("out");
+    let line = asked.filled(load, &out);
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &line])
+        .stdin(Stdio::null())
+        .stdout(file("stdout")?)
+        .stderr(file("stderr")?);
+    let spawn = || {
+        if !cpus.is_empty() {
+            keep_this_thread_on(cpus).map_err(io::Error::other)?;
+        }
+        scratch.start(&mut command)
+    };
+    // A process inherits the CPUs of the thread that starts it.
+    let started = thread::scope(|scope| {
+        let lost = || io::Error::other("its thread is gone");
+        let thread = thread::Builder::new().spawn_scoped(scope, spawn)?;
+        thread.join().unwrap_or_else(|_| Err(lost()))
+    });
+    let (child, working) =
+        started.map_err(|error| failed("the load command cannot be started", error))?;
+    Ok(RunningCommand {
+        line,
+        format: load.format,
+        asked,
+        began: Instant::now(),
+        child: Some(child),
+        working,
+        scratch: scratch.clone(),
+    })
+}
+
+impl RunningCommand {
+    /// Waits until `until`; `false` if `stop` is raised before.
+    ///
+    /// # Errors
+    /// It ends long before it should.
+    pub fn runs_until(&mut self, until: Instant, stop: &AtomicBool) -> Result<bool, LoadError> {
+        while Instant::now() < until {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let (ended, took) = (self.ended()?, self.began.elapsed());
+            if let Some(status) = ended
+                && took < self.asked.duration.mul_f64(LEAST_SHARE)
+            {
+                let asked = human_duration(self.asked.duration);
+                let took = human_duration(took);
+                return Err(self.failed(&format!("ended after {took} of {asked} ({status})")));
+            }
+            thread::sleep(POLL.min(until.saturating_duration_since(Instant::now())));
+        }
+        Ok(true)
+    }
+
+    /// Waits until it has ended, and reads its output; `None` if `stop` is raised before.
+    ///
+    /// # Errors
+    /// It takes too long, or its output cannot be read.
+    pub fn wait(mut self, stop: &AtomicBool) -> Result<Option<Output>, LoadError> {
+        let until = self.began + self.asked.duration + GRACE;
+        let status = loop {
+            match self.ended()? {
+                Some(status) => break status,
+                None if stop.load(Ordering::Relaxed) => return Ok(None),
+                None if Instant::now() >= until => {
+                    let asked = human_duration(self.asked.duration);
+                    return Err(self.failed(&format!(
+                        "does not end; it was asked for {asked}: does it use {{duration}}?"
+                    )));
+                }
+                None => thread::sleep(POLL),
+            }
+        };
+        let folder = self.scratch.held().join(FOLDER);
+        let output = read(self.format, &folder.join("out"), &folder.join("stdout"));
+        output.map(Some).map_err(|why| {
+            let format = self.format;
+            self.failed(&format!(
+                "ended ({status}), and its output could not be read as that of {format}: {why}"
+            ))
+        })
+    }
+
+    fn ended(&mut self) -> Result<Option<ExitStatus>, LoadError> {
+        let ended = self.child.as_mut().map(Child::try_wait).transpose();
+        ended
+            .map(Option::flatten)
+            .map_err(|error| self.failed(&format!("cannot be waited for: {error}")))
+    }
+
+    fn failed(&self, what: &str) -> LoadError {
+        let said = self.last_words();
+        LoadError::Service(format!("the load command `{}` {what}{said}", self.line))
+    }
+
+    /// The end of what it has printed, of which the last lines say most.
+    fn last_words(&self) -> String {
+        let folder = self.scratch.held().join(FOLDER);
+        let mut said = String::new();
+        for name in ["stderr", "stdout"] {
+            let mut bytes = Vec::new();
+            let file = File::open(folder.join(name));
+            let _ = file.and_then(|file| file.take(1 << 20).read_to_end(&mut bytes));
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+            if !lines.is_empty() {
+                let last = lines[lines.len().saturating_sub(3)..].join(" / ");
+                said = format!("; it says: {last}");
+                break;
+            }
+        }
+        said
+    }
+}
+
+impl Drop for RunningCommand {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // Fails if its process group is empty, which is the goal.
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            let _ = child.wait();
+        }
+        let _ = self.working.end_rest();
+        // The directory says at the end if something is left.
+        let _ = self.scratch.remove(Path::new(FOLDER));
+    }
+}

@@ -1,0 +1,91 @@
+//! `plimsoll sweep --load-command`: the load is another program's.
+
+use crate::common::{Arguments, Folder, LOUD};
+use std::net::TcpListener;
+
+/// A generator whose service answers at most 500/s, at 4 ms up to there: it prints what `{rate}`
+/// leads to.
+const LIMITED: &str = r#"sleep {duration}; awk 'BEGIN { r = {rate} + 0; c = r < 500 ? r : 500; ms = r > 500 ? 400 : 4; printf "{\"seconds\": %d, \"completed\": %d, \"failed\": 0, \"latency_counts_ms\": [[%d, %d]]}\n", {duration}, c * {duration}, ms, c * {duration} }'"#;
+
+/// A sweep of `url` with trials of a second.
+fn sweep(url: &str, command: &str, more: &[&str]) -> Vec<String> {
+    let words = [
+        "sweep",
+        url,
+        "--quick",
+        "--plain",
+        "-z",
+        "200ms",
+        "--load-command",
+    ];
+    let loud = LOUD.iter().copied();
+    let words = words.into_iter().chain([command]).chain(loud);
+    words
+        .chain(more.iter().copied())
+        .map(String::from)
+        .collect()
+}
+
+#[test]
+fn a_capacity_is_found_with_the_load_of_another_program() {
+    let (folder, listener) = (Folder::new(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    let more =
+        "--goal p99<50ms --rated 600 --trials 1 --levels 50,100 -o run.plimsoll --format json";
+    let json = folder
+        .run(sweep(
+            &url,
+            LIMITED,
+            &more.words().iter().map(String::as_str).collect::<Vec<_>>(),
+        ))
+        .json();
+    let rate = &json["findings"]["capacity"][0]["rate_rps"];
+    let (low, high) = (rate["low"].as_f64(), rate["high"].as_f64());
+    assert!(low <= Some(500.0) && Some(500.0) <= high, "{rate}");
+    let workload = &json["plan"]["workload"];
+    assert_eq!(
+        (&workload["kind"], &workload["format"]),
+        (&"command".into(), &"json".into())
+    );
+    let text = folder.run("report run.plimsoll");
+    assert!(text.stdout.contains("slip: another generator"), "{text:?}");
+}
+
+#[test]
+fn a_command_that_fails_or_lacks_something_ends_the_run_with_what_it_says() {
+    let (folder, listener) = (Folder::new(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    let run = |command: &str, more: &[&str]| folder.run(sweep(&url, command, more));
+    for (command, code, words) in [
+        ("sleep {duration}", 2, "has no {rate}"),
+        (
+            "k6 run -e R={rate} -e D={duration} x.js",
+            2,
+            "--summary-export {out}",
+        ),
+        (
+            "echo {rate} {duration}; echo away >&2; exit 3",
+            1,
+            "it says: away",
+        ),
+        (
+            "sleep {duration}; echo {rate}",
+            1,
+            "could not be read as that of json",
+        ),
+        (
+            r#"sleep {duration}; : {rate}; echo '{"seconds": 1, "completed": 9, "latency_ms": {"99": 1, "100": 2}}'"#,
+            2,
+            "does not have the p50",
+        ),
+    ] {
+        run(command, &["--rated", "100"]).says(code, &[words]);
+    }
+    run(LIMITED, &["-X", "POST"]).says(2, &["cannot be used with"]);
+    folder
+        .run(sweep("tcp://127.0.0.1:1", LIMITED, &[]))
+        .says(1, &["nothing takes connections"]);
+    folder
+        .run(sweep("localhost", LIMITED, &[]))
+        .says(2, &["write it like tcp://"]);
+}
