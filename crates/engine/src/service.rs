@@ -7,10 +7,11 @@ use plimsoll_host::{
     Cgroups, HostError, Listeners, Pid, Root, cores_of, cpu_quota, ignores_children, listeners,
     online_cpus, own_allowed_cpus, process_name, service_cpus,
 };
+use plimsoll_load::foreign::reach;
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_model::{
-    CpuCapacity, CpuPlan, CpuSet, HttpService, Millicores, Outcome, Requirement, ServiceAt,
-    shown_url,
+    CpuCapacity, CpuPlan, CpuSet, HttpService, LoadCommand, LoadFormat, Millicores, Outcome,
+    Requirement, ServiceAt, shown_url,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,6 +23,8 @@ pub struct FoundService {
     peer: SocketAddr,
     /// `None` where it is not asked by HTTP.
     probe: Option<Probe>,
+    /// The generator of others that loads it.
+    loaded_by: Option<LoadFormat>,
     target: ServiceTarget,
     /// Its processes on this host, as far as known.
     pids: Vec<Pid>,
@@ -45,11 +48,23 @@ pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
     })
 }
 
+/// Connects once to the service that another generator loads, and looks for its processes.
+///
+/// # Errors
+/// Nothing takes connections there, or it is not where it should be.
+pub(crate) fn find_for(root: &Root, load: &LoadCommand) -> Result<FoundService, RunError> {
+    let found = at(root, &load.url, &load.service, reach(&load.url)?)?;
+    Ok(FoundService {
+        loaded_by: Some(load.format),
+        ..found
+    })
+}
+
 /// Looks for the processes of a service that has taken a connection at `peer`.
 ///
 /// # Errors
 /// It is not where it should be.
-pub(crate) fn at(
+fn at(
     root: &Root,
     url: &str,
     service: &ServiceAt,
@@ -77,6 +92,7 @@ pub(crate) fn at(
         url: shown_url(url),
         peer,
         probe: None,
+        loaded_by: None,
         target,
         pids,
         may_run_on,
@@ -176,7 +192,7 @@ impl FoundService {
         };
         let lost = self.lost_children(root);
         let lost = lost.map(|outcome| ("CPU time of children that have ended", outcome));
-        let slip = self.probe.is_none().then(|| ("slip", unknown_slip()));
+        let slip = self.loaded_by.map(|by| ("slip", unknown_slip(by)));
         requirements
             .into_iter()
             .chain(lost)
@@ -250,12 +266,25 @@ fn missed(lost: String, remedy: &str) -> Outcome {
     }
 }
 
-fn unknown_slip() -> Outcome {
+/// What is lost because another generator offers the load.
+fn unknown_slip(by: LoadFormat) -> Outcome {
+    let from = match by {
+        LoadFormat::K6 | LoadFormat::Fortio => {
+            "and measures latency from there: a service that stands still at times looks faster than \
+             it is (coordinated omission)"
+        }
+        LoadFormat::Wrk2 | LoadFormat::Pgbench => {
+            "and latency, which is measured from when they were due, has its own delay in it"
+        }
+        LoadFormat::Json => "and latency is what it calls so",
+    };
+    let who = match by {
+        LoadFormat::Json => "the load command".to_owned(),
+        _ => by.to_string(),
+    };
     missed(
-        "another generator offers the load, and does not say how late it sent requests: at its limit it \
-         looks like a service at its own"
-            .to_owned(),
-        "look at the generator's CPU use; what each generator measures is in docs/load-commands.md",
+        format!("{who} does not say how late it sends requests, {from}"),
+        "look at the generator's CPU use, and see docs/load-commands.md",
     )
 }
 

@@ -7,7 +7,6 @@ use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
 use crate::service::capacity;
 use crate::service::{self, FoundService};
 use plimsoll_host::{Root, cores_of, interrupt_time, own_allowed_cpus, own_cpu_quota};
-use plimsoll_load::foreign::reach;
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::http::HttpLoad;
 use plimsoll_load::{Load, LoadError};
@@ -36,11 +35,7 @@ impl Site {
                 Site::Here(own_allowed_cpus(root)?)
             }
             Workload::Http(http) => Site::Server(Box::new(service::find(root, http)?)),
-            Workload::Command(load) => {
-                let peer = reach(&load.url)?;
-                let found = service::at(root, &load.url, &load.service, peer)?;
-                Site::Server(Box::new(found))
-            }
+            Workload::Command(load) => Site::Server(Box::new(service::find_for(root, load)?)),
             Workload::Imported(_) => return Err(nothing_to_run()),
         })
     }

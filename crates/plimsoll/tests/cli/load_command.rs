@@ -48,7 +48,10 @@ fn a_capacity_is_found_with_the_load_of_another_program() {
         (&"command".into(), &"json".into())
     );
     let text = folder.run("report run.plimsoll");
-    assert!(text.stdout.contains("slip: another generator"), "{text:?}");
+    assert!(
+        text.stdout.contains("slip: the load command does not say"),
+        "{text:?}"
+    );
 }
 
 #[test]
