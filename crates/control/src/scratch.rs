@@ -19,7 +19,7 @@ use crate::random::random;
 use crate::stable::existing;
 use crate::tasks::{self, Mark, ProcessKey, Tree};
 use crate::tree;
-use plimsoll_host::{ProcessStat, Root, mounted_within};
+use plimsoll_host::{Pid, ProcessStat, Root, mounted_within};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Signal, geteuid};
 use std::collections::BTreeSet;
@@ -204,25 +204,29 @@ fn only_we_change(meta: &fs::Metadata, permitted: u32) -> bool {
     meta.is_dir() && meta.uid() == geteuid().as_raw() && open == 0
 }
 
-/// Kills all processes that work in a folder or below, until none is left; returns
-/// how many there were.
-pub(crate) fn kill_inside(root: &Root, folder: &Path) -> Result<usize, ControlError> {
+/// Kills all processes that work in a folder or below and that Plimsoll has started, as the variable
+/// of their mark shows, until none is left; returns how many there were, and which others work there.
+pub(crate) fn kill_inside(root: &Root, folder: &Path) -> Result<(usize, Vec<Pid>), ControlError> {
     let works_inside = |pid| {
         let cwd = fs::read_link(root.path(format!("/proc/{pid}/cwd")));
         cwd.is_ok_and(|cwd| cwd.starts_with(folder))
     };
-    let mut killed = BTreeSet::new();
+    let (mut killed, mut others) = (BTreeSet::new(), Vec::new());
     until(|| {
         let mut inside = ProcessStat::all(root)?;
         inside.retain(|process| !process.has_ended() && works_inside(process.pid));
-        for process in &inside {
+        let (ours, theirs): (Vec<_>, Vec<_>) = inside
+            .into_iter()
+            .partition(|process| Mark::is_any_on(root, process.pid));
+        for process in &ours {
             let still = || Ok(works_inside(process.pid));
             tasks::signal(process.pid, Signal::KILL, still)?;
             killed.insert((process.pid, process.started));
         }
-        Ok(inside.is_empty())
+        others = theirs.iter().map(|process| process.pid).collect();
+        Ok(ours.is_empty())
     })?;
-    Ok(killed.len())
+    Ok((killed.len(), others))
 }
 
 /// Removes a folder and its content. Does not follow links, and removes nothing if something is

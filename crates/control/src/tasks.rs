@@ -186,10 +186,21 @@ impl Mark {
     /// Whether a process has the token. `false` also if its environment cannot be read.
     pub(crate) fn is_on(self, root: &Root, pid: Pid) -> bool {
         let wanted = format!("{}={self}", Mark::VARIABLE);
-        let environment = fs::read(root.path(format!("/proc/{pid}/environ"))).unwrap_or_default();
-        let mut variables = environment.split(|byte| *byte == 0);
-        variables.any(|variable| variable == wanted.as_bytes())
+        has_variable(root, pid, |variable| variable == wanted.as_bytes())
     }
+
+    /// Whether a process has any token.
+    pub(crate) fn is_any_on(root: &Root, pid: Pid) -> bool {
+        let begins = format!("{}=", Mark::VARIABLE);
+        has_variable(root, pid, |variable| {
+            variable.starts_with(begins.as_bytes())
+        })
+    }
+}
+
+fn has_variable(root: &Root, pid: Pid, is_it: impl Fn(&[u8]) -> bool) -> bool {
+    let environment = fs::read(root.path(format!("/proc/{pid}/environ"))).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(is_it)
 }
 
 impl fmt::Display for Mark {

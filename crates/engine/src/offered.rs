@@ -209,8 +209,10 @@ impl<S: TrialSetting, O: Default> Runner<S, O> for OfferedLoad<'_, S, O> {
         observer: &mut dyn Observer,
         stop: &AtomicBool,
     ) -> Result<Option<Trial<S, O>>, RunError> {
-        if let Some(restart) = &mut self.restart {
-            restart.before(spec, self.load.as_mut())?;
+        if let Some(restart) = &mut self.restart
+            && !restart.before(spec, self.load.as_mut(), stop)?
+        {
+            return Ok(None);
         }
         if std::mem::take(&mut self.has_backlog) {
             self.load.wait_until_idle(stop);

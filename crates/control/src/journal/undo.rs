@@ -284,7 +284,15 @@ fn folder_made(root: &Root, folder: &Path) -> Result<Undone, ControlError> {
     }
     check_shown(root)?;
     // Processes whose start is not in the journal.
-    let killed = scratch::kill_inside(root, folder)?;
+    let (killed, others) = scratch::kill_inside(root, folder)?;
+    if !others.is_empty() {
+        return Ok(Undone::Later(format!(
+            "The folder {} is kept, because {} works in it and was not started by Plimsoll; leave it, \
+             and run plimsoll repair.",
+            folder.display(),
+            named(root, &others)
+        )));
+    }
     scratch::remove(root, folder)?;
     let and = match killed {
         0 => String::new(),

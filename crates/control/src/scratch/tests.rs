@@ -67,6 +67,27 @@ fn the_next_start_ends_processes_and_removes_the_folder() {
 }
 
 #[test]
+fn a_process_that_was_not_started_here_keeps_the_folder_and_lives() {
+    let parent = tempfile::tempdir().unwrap();
+    let scratch = make(&parent);
+    let mut shell = Command::new("sleep");
+    let mut shell = shell
+        .arg("1000")
+        .current_dir(scratch.path())
+        .spawn()
+        .unwrap();
+    let left = left_behind(&parent);
+    let repaired = left.repair(&Root::machine(), Running::Leave).unwrap();
+    let words = format!("process {} (sleep) works in it", shell.id());
+    assert!(repaired[0].left[0].contains(&words), "{repaired:?}");
+    assert!(scratch.path().exists() && shell.try_wait().unwrap().is_none());
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    left.repair(&Root::machine(), Running::Leave).unwrap();
+    assert!(!scratch.path().exists());
+}
+
+#[test]
 fn undoing_at_once_refuses_further_starts() {
     let parent = tempfile::tempdir().unwrap();
     let scratch = make(&parent);

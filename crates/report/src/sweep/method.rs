@@ -81,7 +81,9 @@ fn several(file: &RequestFile) -> String {
     let shares: Vec<String> = shares.collect();
     let left_out = match file.left_out {
         0 => String::new(),
-        n => format!(" ({n} to other hosts, or without a good answer, left out)"),
+        n => format!(
+            " ({n} to other hosts, without a good answer, or with a body that is not recorded, left out)"
+        ),
     };
     format!("of {}: {}{left_out}; ", file.file, shares.join(", "))
 }

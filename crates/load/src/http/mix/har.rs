@@ -1,6 +1,7 @@
 //! Requests that a browser recorded (HTTP Archive 1.2): pure.
 
 use super::entry::OWN;
+use super::percent_encoded;
 use super::syntax::{BodyDraft, Draft, RequestDraft};
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -42,9 +43,47 @@ struct Header {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct PostData {
     #[serde(default)]
+    mime_type: String,
+    #[serde(default)]
     text: String,
+    /// In place of the text.
+    #[serde(default)]
+    params: Vec<Param>,
+}
+
+#[derive(Deserialize)]
+struct Param {
+    name: String,
+    #[serde(default)]
+    value: String,
+}
+
+impl PostData {
+    /// `None` if the archive does not have what was sent.
+    fn body(self) -> Option<BodyDraft> {
+        let is_form = self
+            .mime_type
+            .starts_with("application/x-www-form-urlencoded");
+        match (self.text.is_empty(), self.params.is_empty()) {
+            (false, _) => Some(BodyDraft::Text(self.text)),
+            (true, true) => Some(BodyDraft::None),
+            (true, false) if is_form => {
+                let pair = |param: &Param| {
+                    format!(
+                        "{}={}",
+                        percent_encoded(&param.name),
+                        percent_encoded(&param.value)
+                    )
+                };
+                let pairs: Vec<String> = self.params.iter().map(pair).collect();
+                Some(BodyDraft::Text(pairs.join("&")))
+            }
+            (true, false) => None,
+        }
+    }
 }
 
 /// What belongs to the recorded connection, besides what the client sets.
@@ -73,9 +112,12 @@ pub(super) fn parse(text: &str, is_here: impl Fn(&str) -> bool) -> Result<(Draft
         };
         let headers = request.headers.into_iter().filter(sent);
         let headers: Vec<_> = headers.map(|h| (h.name, h.value)).collect();
-        let body = match request.post_data {
-            Some(data) if !data.text.is_empty() => BodyDraft::Text(data.text),
-            _ => BodyDraft::None,
+        let body = request
+            .post_data
+            .map_or(Some(BodyDraft::None), PostData::body);
+        let Some(body) = body else {
+            left_out += 1;
+            continue;
         };
         let found = RequestDraft {
             line: 1,
@@ -140,6 +182,15 @@ mod tests {
         assert_eq!(draft.requests[0].headers, [("X".into(), "y".into())]);
         assert_eq!(draft.requests[0].body, BodyDraft::Text("{{b}}".into()));
         assert_eq!(left_out, 2);
+        let form = r#"{"log": {"entries": [{"request": {"method": "POST", "url": "http://h/", "headers": [],
+            "postData": {"mimeType": "application/x-www-form-urlencoded", "params": [{"name": "a b", "value": "&"}, {"name": "c"}]}},
+            "response": {"status": 200}}]}}"#;
+        let (draft, left_out) = parse(form, |_| true).unwrap();
+        let body = BodyDraft::Text("a%20b=%26&c=".into());
+        assert_eq!((&draft.requests[0].body, left_out), (&body, 0));
+        let parts = form.replace("application/x-www-form-urlencoded", "multipart/form-data");
+        let (draft, left_out) = parse(&parts, |_| true).unwrap();
+        assert_eq!((draft.requests.len(), left_out), (0, 1));
         assert!(parse("{}", |_| true).unwrap_err().contains("log"));
     }
 }

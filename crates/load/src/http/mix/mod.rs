@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use syntax::{BodyDraft, Draft, Wrong};
 use template::Names;
-use values::DataSet;
+use values::{DataSet, Room};
 
 /// Of the file, and of each that it names.
 const MOST_BYTES: u64 = 64 << 20;
@@ -181,12 +181,12 @@ fn built(
             "more than {MOST_REQUESTS} different requests; give fewer"
         )));
     }
-    let mut sets = Vec::new();
+    let (mut sets, mut room) = (Vec::new(), Room::default());
     for set in draft.sets {
         let text = files
             .text(&beside(folder, &set.file))
             .map_err(at(set.line))?;
-        let read = DataSet::read(&set.name, &set.file, &text, set.random);
+        let read = DataSet::read(&set.name, &set.file, &text, set.random, &mut room);
         sets.push(read.map_err(|why| at(set.line)(format!("{}: {why}", set.file)))?);
     }
     let columns = Rc::default();

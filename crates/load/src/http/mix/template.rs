@@ -283,13 +283,21 @@ fn uuid(rng: &mut Xoshiro256PlusPlus) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::values::Room;
     use super::*;
     use rand_core::SeedableRng;
 
     fn filled(text: &str, place: Place) -> Result<String, String> {
-        let users = DataSet::read("u", "u.csv", "name,n\n\"a \"\"b\"\"\",1\n", false)?;
+        let mut room = Room::default();
+        let users = DataSet::read(
+            "u",
+            "u.csv",
+            "name,n\n\"a \"\"b\"\"\",1\n",
+            false,
+            &mut room,
+        )?;
         let carts = "{\"items\": [1, \"x\"], \"note\": \"q\"}";
-        let carts = DataSet::read("carts", "c.jsonl", carts, true)?;
+        let carts = DataSet::read("carts", "c.jsonl", carts, true, &mut room)?;
         let supply = Supply::of(vec![users, carts]);
         let names = Names {
             sets: &supply.sets,

@@ -6,6 +6,44 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// More rows would need too much memory.
 const MOST_ROWS: usize = 1 << 20;
+const MOST_COLUMNS: usize = 1000;
+
+/// What all tables of a file of requests together may still have: a value takes some 60 B.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    values: usize,
+    bytes: usize,
+}
+
+impl Default for Room {
+    fn default() -> Room {
+        Room {
+            values: 1 << 22,
+            bytes: 64 << 20,
+        }
+    }
+}
+
+impl Room {
+    fn take_text(&mut self, text: &str) -> Result<(), String> {
+        let left = self.bytes.checked_sub(text.len());
+        self.bytes = left.ok_or("all tables together have more than 64 MiB; give smaller ones")?;
+        Ok(())
+    }
+
+    fn take_row(&mut self, columns: usize) -> Result<(), String> {
+        let left = self.values.checked_sub(columns);
+        self.values = left.ok_or("all tables together have more than 4 million values")?;
+        Ok(())
+    }
+}
+
+fn check_columns(count: usize) -> Result<(), String> {
+    match count <= MOST_COLUMNS {
+        true => Ok(()),
+        false => Err(format!("has more than {MOST_COLUMNS} columns")),
+    }
+}
 
 /// Rows of values, and which comes next.
 #[derive(Debug)]
@@ -35,13 +73,15 @@ impl DataSet {
         file: &str,
         text: &str,
         random: bool,
+        room: &mut Room,
     ) -> Result<DataSet, String> {
+        room.take_text(text)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let ends = |end: &str| file.to_ascii_lowercase().ends_with(end);
         let columns = match (ends(".csv"), ends(".tsv")) {
-            (true, _) => table(text, b',')?,
-            (_, true) => table(text, b'\t')?,
-            _ if ends(".jsonl") || ends(".ndjson") => json_lines(text)?,
+            (true, _) => table(text, b',', room)?,
+            (_, true) => table(text, b'\t', room)?,
+            _ if ends(".jsonl") || ends(".ndjson") => json_lines(text, room)?,
             _ => return Err("its name must end with .csv, .tsv, .jsonl or .ndjson".to_owned()),
         };
         let rows = columns.values().map(Vec::len).min().unwrap_or(0);
@@ -77,11 +117,14 @@ impl DataSet {
     }
 }
 
-fn table(text: &str, delimiter: u8) -> Result<BTreeMap<String, Vec<Value>>, String> {
+type Columns = BTreeMap<String, Vec<Value>>;
+
+fn table(text: &str, delimiter: u8, room: &mut Room) -> Result<Columns, String> {
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(delimiter)
         .from_reader(text.as_bytes());
     let names = reader.headers().map_err(|e| e.to_string())?.clone();
+    check_columns(names.len())?;
     let mut columns: Vec<(String, Vec<Value>)> = Vec::new();
     for name in &names {
         let name = name.trim().to_owned();
@@ -92,6 +135,7 @@ fn table(text: &str, delimiter: u8) -> Result<BTreeMap<String, Vec<Value>>, Stri
     }
     for record in reader.records() {
         let record = record.map_err(|e| e.to_string())?;
+        room.take_row(columns.len())?;
         for ((_, values), text) in columns.iter_mut().zip(&record) {
             if values.len() == MOST_ROWS {
                 return Err(format!("has more than {MOST_ROWS} rows"));
@@ -105,8 +149,8 @@ fn table(text: &str, delimiter: u8) -> Result<BTreeMap<String, Vec<Value>>, Stri
     Ok(columns.into_iter().collect())
 }
 
-fn json_lines(text: &str) -> Result<BTreeMap<String, Vec<Value>>, String> {
-    let mut columns: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+fn json_lines(text: &str, room: &mut Room) -> Result<Columns, String> {
+    let mut columns = Columns::new();
     let mut rows = 0;
     for (index, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
@@ -118,6 +162,8 @@ fn json_lines(text: &str) -> Result<BTreeMap<String, Vec<Value>>, String> {
         if rows == MOST_ROWS {
             return Err(format!("has more than {MOST_ROWS} rows"));
         }
+        check_columns(object.len())?;
+        room.take_row(object.len())?;
         for (name, value) in object {
             let value = match value {
                 Json::String(text) => Value {
@@ -146,9 +192,31 @@ fn json_lines(text: &str) -> Result<BTreeMap<String, Vec<Value>>, String> {
 mod tests {
     use super::*;
 
+    fn read(name: &str, file: &str, text: &str, random: bool) -> Result<DataSet, String> {
+        DataSet::read(name, file, text, random, &mut Room::default())
+    }
+
+    #[test]
+    fn tables_together_have_a_bound() {
+        let mut room = Room {
+            values: 6,
+            bytes: 40,
+        };
+        let mut read = |text: &str| DataSet::read("u", "u.csv", text, false, &mut room);
+        read("a,b\n1,2\n").unwrap();
+        read("a,b\n1,2\n").unwrap();
+        let refused = read("a,b\n1,2\n3,4\n").unwrap_err();
+        assert!(refused.contains("4 million values"), "{refused}");
+        let refused = read(&"a\n".repeat(20)).unwrap_err();
+        assert!(refused.contains("64 MiB"), "{refused}");
+        let wide: Vec<String> = (0..=MOST_COLUMNS).map(|n| n.to_string()).collect();
+        let refused = self::read("u", "u.csv", &wide.join(","), false).unwrap_err();
+        assert!(refused.contains("columns"), "{refused}");
+    }
+
     #[test]
     fn tables_and_json_lines_give_values_in_order() {
-        let set = DataSet::read("u", "U.CSV", "name,n\n\"a,b\",1\nc,2\n", false).unwrap();
+        let set = read("u", "U.CSV", "name,n\n\"a,b\",1\nc,2\n", false).unwrap();
         let texts = |set: &DataSet, name: &str| -> Vec<String> {
             let values = set.column(name).unwrap().iter();
             values.map(|value| value.text.clone()).collect()
@@ -157,7 +225,7 @@ mod tests {
         let rows: Vec<usize> = (0..3).map(|_| set.next(|| 0)).collect();
         assert_eq!(rows, [0, 1, 0]);
         let lines = "{\"a\": \"x\", \"b\": [1]}\n\n{\"a\": \"y\", \"b\": 2}\n";
-        let set = DataSet::read("u", "u.jsonl", lines, true).unwrap();
+        let set = read("u", "u.jsonl", lines, true).unwrap();
         assert_eq!(texts(&set, "b"), ["[1]", "2"]);
         assert!(set.column("b").unwrap()[0].is_json);
         assert_eq!(set.next(|| 5), 1);
@@ -174,7 +242,7 @@ mod tests {
             ("a.jsonl", "{\"a\":1}\n{\"b\":1}\n", "with and without 'a'"),
             ("a.txt", "a", "must end with"),
         ] {
-            let refused = DataSet::read("u", file, text, false).unwrap_err();
+            let refused = read("u", file, text, false).unwrap_err();
             assert!(refused.contains(why), "{file} {text:?}: {refused}");
         }
     }
