@@ -7,17 +7,18 @@
 //! ```
 //!
 //! Rates and latencies are of the whole load, as the command states them; CPU use is of the window,
-//! so that it has neither the start nor the end of the command.
+//! so that it has neither the start nor the end of the command. Where the command runs for longer than
+//! it says that it sends, the window opens that much later, in a new start of the trial if need be.
 
 use crate::conduct::{RunError, Runner};
 use crate::observer::{Observer, ObserverCost};
 use crate::sensors::TrialSensors;
 use crate::window::{fill, idle_trial, unix_ms};
-use plimsoll_control::Scratch;
+use plimsoll_control::{AdoptedOrphans, Scratch};
 use plimsoll_host::{CpuMeter, Root, ServiceSource};
 use plimsoll_load::foreign::{Asked, Output, start};
 use plimsoll_model::{
-    Bounds, CpuSet, Goal, LoadCommand, Plan, Rate, Trial, TrialSetting, TrialSpec,
+    Bounds, CpuSet, Goal, LoadCommand, Plan, Rate, Trial, TrialSetting, TrialSpec, human_duration,
 };
 use plimsoll_study::validity::{self, Allowance};
 use std::sync::atomic::AtomicBool;
@@ -36,7 +37,21 @@ pub struct CommandedLoad {
     root: Root,
     sensors: TrialSensors,
     scratch: Scratch,
+    /// How long the command runs before it sends, as far as is known.
+    start_up: Duration,
+    /// What the command detaches, if it comes to this process.
+    orphans: Option<AdoptedOrphans>,
 }
+
+/// A trial whose window may have opened too early.
+struct Begun<S, O> {
+    trial: Trial<S, O>,
+    /// How long the command ran without sending.
+    unsent: Duration,
+}
+
+/// How often a trial is begun, each time with more room for the start of the command.
+const MOST_STARTS: u32 = 3;
 
 impl CommandedLoad {
     /// A runner of `plan`'s trials, whose load is `load`, with its files in `scratch`.
@@ -55,23 +70,52 @@ impl CommandedLoad {
             root: root.clone(),
             sensors,
             scratch,
+            start_up: Duration::ZERO,
+            orphans: AdoptedOrphans::adopt(root),
         }
     }
 
     fn at_rate<S: TrialSetting, O: Default>(
-        &self,
+        &mut self,
         spec: &TrialSpec<S>,
         rate: Rate,
         observer: &mut dyn Observer,
         stop: &AtomicBool,
     ) -> Result<Option<Trial<S, O>>, RunError> {
+        for _ in 0..MOST_STARTS {
+            let lead = self.load.format.lead() + spec.warm_up.max + self.start_up;
+            let asked = Asked {
+                rate,
+                duration: whole_seconds(lead + spec.window),
+                seed: spec.seed,
+            };
+            let Some(Begun { trial, unsent }) = self.once(spec, (asked, lead), observer, stop)?
+            else {
+                return Ok(None);
+            };
+            // It may have begun to send as late as that.
+            if unsent <= lead {
+                return Ok(Some(trial));
+            }
+            self.start_up = unsent;
+        }
+        Err(RunError::Stuck(format!(
+            "the load command `{}` runs for {} longer than it says that it sends, each time more, so \
+             there is no time of which it is known that it sent; have it start faster",
+            self.load.command,
+            human_duration(self.start_up)
+        )))
+    }
+
+    /// A trial of which the first part, `lead`, is not measured.
+    fn once<S: TrialSetting, O: Default>(
+        &self,
+        spec: &TrialSpec<S>,
+        (asked, lead): (Asked, Duration),
+        observer: &mut dyn Observer,
+        stop: &AtomicBool,
+    ) -> Result<Option<Begun<S, O>>, RunError> {
         let mut trial = Trial::begun(spec.clone(), unix_ms());
-        let lead = self.load.format.lead() + spec.warm_up.max;
-        let asked = Asked {
-            rate,
-            duration: whole_seconds(lead + spec.window),
-            seed: spec.seed,
-        };
         let mut sensors = self.sensors.open(&[], &[])?;
         let mut generator = CpuMeter::open(&self.root, &ServiceSource::Children)?;
         let mut generator_cpu = || generator.as_mut().map(CpuMeter::read).transpose();
@@ -89,12 +133,14 @@ impl CommandedLoad {
         }
         let (last, used) = (sensors.read_edge()?, generator_cpu()?);
         let cost = cost.end(observer);
-        let Some(output) = running.wait(stop)? else {
+        let Some((output, ran)) = running.wait(stop)? else {
             return Ok(None);
         };
         self.check(&output)?;
         trial.window = output.lasted;
-        trial.work = output.work(rate.get());
+        trial.work = output.work(asked, ran, self.load.format).map_err(|why| {
+            RunError::Usage(format!("the load command `{}`: {why}", self.load.command))
+        })?;
         fill(&mut trial, &mut sensors, (&first, &last), cost)?;
         trial.generator_cpu = used
             .zip(used_before)
@@ -102,7 +148,8 @@ impl CommandedLoad {
         trial.steady = true;
         trial.took = began.elapsed();
         trial.verdict = validity::judge(&self.bounds, &trial, Allowance::default());
-        Ok(Some(trial))
+        let unsent = ran.saturating_sub(trial.window);
+        Ok(Some(Begun { trial, unsent }))
     }
 
     /// Whether the output states what the goals ask for and what is shown of every trial.
@@ -113,7 +160,7 @@ impl CommandedLoad {
         });
         let missing = of_goals
             .chain(SHOWN)
-            .find(|quantile| !output.quantiles.have(*quantile));
+            .find(|quantile| output.completed > 0 && !output.quantiles.have(*quantile));
         missing.map_or(Ok(()), |quantile| {
             Err(RunError::Usage(format!(
                 "the output of the load command does not have the p{} of the latency; have it print \
@@ -137,7 +184,13 @@ impl<S: TrialSetting, O: Default> Runner<S, O> for CommandedLoad {
         stop: &AtomicBool,
     ) -> Result<Option<Trial<S, O>>, RunError> {
         match spec.setting.rate() {
-            Some(rate) => self.at_rate(spec, rate, observer, stop),
+            Some(rate) => {
+                let trial = self.at_rate(spec, rate, observer, stop);
+                if let Some(orphans) = &self.orphans {
+                    orphans.end()?;
+                }
+                trial
+            }
             None => idle_trial(&self.bounds, &self.sensors, spec, observer, stop),
         }
     }

@@ -87,6 +87,8 @@ impl Restart {
         let ended = started.and_then(|mut child| self.ended(&mut child, within, stop));
         let why = match ended {
             Ok(End::By(status)) if status.success() => return Ok(true),
+            // A signal at the terminal ends the command, too.
+            Ok(End::By(_)) if stop.load(Ordering::Relaxed) => return Ok(false),
             Ok(End::By(status)) => format!("ended with {status}; try the command by hand"),
             Ok(End::Stopped) => return Ok(false),
             Ok(End::Runs(pid)) => format!(

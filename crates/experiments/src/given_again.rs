@@ -50,11 +50,20 @@ impl GivenAgain {
 /// Something is missing or differs from the record.
 pub(crate) fn supply(plan: &Plan, given: GivenAgain) -> Result<(Plan, Vec<String>), RunError> {
     let mut plan = plan.clone();
-    let Workload::Http(http) = &mut plan.workload else {
-        return match given.first() {
-            Some(what) => Err(other_plan(&format!("it sent no requests that have {what}"))),
-            None => Ok((plan, Vec::new())),
-        };
+    let http = match &mut plan.workload {
+        Workload::Http(http) => http,
+        Workload::Command(load) if given.headers.is_empty() && given.body.is_none() => {
+            take_url(&mut load.url, given.url, "the URL")?;
+            take_node_metrics(&mut load.service, given.node_metrics)?;
+            nothing_missing(&addresses(&load.url, &load.service))?;
+            return Ok((plan, Vec::new()));
+        }
+        _ => {
+            return match given.first() {
+                Some(what) => Err(other_plan(&format!("it sent no requests that have {what}"))),
+                None => Ok((plan, Vec::new())),
+            };
+        }
     };
     name_omitted(http);
     take_url(&mut http.url, given.url, "the URL")?;
@@ -63,10 +72,15 @@ pub(crate) fn supply(plan: &Plan, given: GivenAgain) -> Result<(Plan, Vec<String
         take_header(&mut http.headers, header)?;
     }
     let notes = take_body(http, given.body)?.into_iter().collect();
-    match flags(http) {
-        missing if missing.is_empty() => Ok((plan, notes)),
-        missing => Err(RunError::Usage(format!(
-            "the record leaves out what may be secret of its requests; give it again with{missing}"
+    nothing_missing(&flags(http))?;
+    Ok((plan, notes))
+}
+
+fn nothing_missing(flags: &str) -> Result<(), RunError> {
+    match flags.is_empty() {
+        true => Ok(()),
+        false => Err(RunError::Usage(format!(
+            "the record leaves out what may be secret of its requests; give it again with{flags}"
         ))),
     }
 }
@@ -148,29 +162,38 @@ pub(crate) fn flags_to_resume(plan: &Plan) -> String {
             name_omitted(http);
             flags(http)
         }
-        Workload::Hash(_) | Workload::Command(_) | Workload::Imported(_) => String::new(),
+        Workload::Command(load) => addresses(&load.url, &load.service),
+        Workload::Hash(_) | Workload::Imported(_) => String::new(),
     }
+}
+
+fn word(text: &str) -> String {
+    shell_word(&text.replace(HIDDEN, "VALUE"))
+}
+
+/// The URLs that lack something, each after a space.
+fn addresses(url: &str, service: &ServiceAt) -> String {
+    let mut flags = String::new();
+    if url.contains(HIDDEN) {
+        flags += &format!(" {}", word(url));
+    }
+    if let ServiceAt::NodeMetrics(url) = service
+        && url.contains(HIDDEN)
+    {
+        flags += &format!(" --node-metrics {}", word(url));
+    }
+    flags
 }
 
 /// Flags for what a request lacks, each after a space.
 fn flags(http: &HttpService) -> String {
-    let missing = |text: &String| text.contains(HIDDEN);
-    let word = |text: &str| shell_word(&text.replace(HIDDEN, "VALUE"));
-    let mut flags = String::new();
-    if missing(&http.url) {
-        flags += &format!(" {}", word(&http.url));
-    }
+    let mut flags = addresses(&http.url, &http.service);
     let lacking = http.headers.iter().filter(|(_, value)| value == HIDDEN);
     for (name, value) in lacking {
         flags += &format!(" -H {}", word(&format!("{name}: {value}")));
     }
     if http.omitted_body_bytes.is_some() {
         flags += " -d BODY";
-    }
-    if let ServiceAt::NodeMetrics(url) = &http.service
-        && missing(url)
-    {
-        flags += &format!(" --node-metrics {}", word(url));
     }
     flags
 }

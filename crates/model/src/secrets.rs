@@ -121,10 +121,7 @@ impl HttpService {
             omitted_headers: Vec::new(),
             body: Vec::new(),
             omitted_body_bytes: Some(self.body_bytes()).filter(|bytes| *bytes > 0),
-            service: match &self.service {
-                ServiceAt::NodeMetrics(url) => ServiceAt::NodeMetrics(shown_url(url)),
-                other => other.clone(),
-            },
+            service: self.service.without_secrets(),
             ..self.clone()
         }
     }
@@ -135,12 +132,26 @@ impl HttpService {
     }
 }
 
+impl ServiceAt {
+    fn without_secrets(&self) -> ServiceAt {
+        match self {
+            ServiceAt::NodeMetrics(url) => ServiceAt::NodeMetrics(shown_url(url)),
+            other => other.clone(),
+        }
+    }
+}
+
 impl Plan {
     /// The plan with what may be secret of its requests hidden.
     pub fn without_secrets(&self) -> Plan {
         let mut plan = self.clone();
-        if let Workload::Http(http) = &mut plan.workload {
-            *http = http.without_secrets();
+        match &mut plan.workload {
+            Workload::Http(http) => *http = http.without_secrets(),
+            Workload::Command(load) => {
+                load.url = shown_url(&load.url);
+                load.service = load.service.without_secrets();
+            }
+            Workload::Hash(_) | Workload::Imported(_) => {}
         }
         plan
     }

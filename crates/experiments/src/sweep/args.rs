@@ -15,8 +15,8 @@ Examples:
         an HTTP server; the capacity under each goal
   plimsoll sweep https://localhost:8443/ -k --cpus 2-3 -c 256
         TLS without checking the certificate, the generator on CPUs 2 and 3
-  plimsoll sweep tcp://localhost:5432 --goal 'p99<10ms' --load-command 'pgbench -n -c 8 -R {rate} -T {duration} --log --log-prefix={out}'
-        another load generator
+  plimsoll sweep tcp://localhost:5432 --load-command 'gen {rate} {duration}'
+        another load generator: docs/load-commands.md has those of known output
   plimsoll sweep --resume plimsoll-runs/FILE
         resume an interrupted run";
 

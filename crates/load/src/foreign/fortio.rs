@@ -46,6 +46,8 @@ pub(super) fn parse(text: &str) -> Result<Output, String> {
             Ok(200..=299) => {}
             // fortio's word for a connection that failed.
             Ok(-1) => errors.reset += count,
+            // Of TCP, UDP and gRPC.
+            Err(_) if matches!(code.as_str(), "OK" | "SERVING") => {}
             _ => errors.status += count,
         }
     }
@@ -54,6 +56,7 @@ pub(super) fn parse(text: &str) -> Result<Output, String> {
         lasted: Duration::from_nanos(result.actual_duration),
         completed: all.saturating_sub(errors.total()),
         errors,
+        dropped: 0,
         latency,
         quantiles: Quantiles::All,
     })

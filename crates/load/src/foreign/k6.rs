@@ -43,6 +43,10 @@ pub(super) fn parse(text: &str) -> Result<Output, String> {
             known.push((q, time(ms, MS)?));
         }
     }
+    // Iterations that were due and had no free virtual user, each with as many requests as the others.
+    let count = |metric| summary.number(metric, "count").unwrap_or(0.0);
+    let each = requests / count("iterations").max(1.0);
+    let dropped = count("dropped_iterations") * each;
     let stated = known.iter().map(|(q, _)| *q).collect();
     let completed = (requests - failed).max(0.0) as u64;
     let latency = from_quantiles(known, completed).map_err(|why| format!("{why}; {WAY_OUT}"))?;
@@ -54,6 +58,7 @@ pub(super) fn parse(text: &str) -> Result<Output, String> {
             status: failed as u64,
             ..Errors::default()
         },
+        dropped: dropped as u64,
         latency,
         quantiles: Quantiles::Only(stated),
     })

@@ -14,6 +14,9 @@ struct Line {
     completed: u64,
     #[serde(default)]
     failed: u64,
+    /// Requests that were due and not sent.
+    #[serde(default)]
+    dropped: u64,
     /// By percentile: {"50": 1.2, "99": 8, "100": 31}.
     #[serde(default)]
     latency_ms: BTreeMap<String, f64>,
@@ -28,7 +31,17 @@ pub(super) fn parse(text: &str) -> Result<Output, String> {
     let line: Line = serde_json::from_str(last)
         .map_err(|error| format!("its last line is not the JSON that is expected: {error}"))?;
     let (latency, quantiles) = match line.latency_counts_ms.is_empty() {
-        false => (counted(&line.latency_counts_ms)?, Quantiles::All),
+        false => {
+            let latency = counted(&line.latency_counts_ms)?;
+            if latency.count() != line.completed {
+                return Err(format!(
+                    "latency_counts_ms has {} requests, and {} were completed",
+                    latency.count(),
+                    line.completed
+                ));
+            }
+            (latency, Quantiles::All)
+        }
         true => {
             let mut known = Vec::new();
             for (percentile, ms) in &line.latency_ms {
@@ -49,6 +62,7 @@ pub(super) fn parse(text: &str) -> Result<Output, String> {
             status: line.failed,
             ..Errors::default()
         },
+        dropped: line.dropped,
         latency,
         quantiles,
     })

@@ -22,6 +22,14 @@ use std::time::Duration;
 
 /// A longer output is not that of a generator.
 const MOST_BYTES: u64 = 64 << 20;
+/// As much as no generator sends in a trial.
+const MOST_REQUESTS: u64 = 1 << 40;
+/// What rounding leaves of a time.
+const ROUNDED: f64 = 0.98;
+/// The least part of its time in which a generator sends.
+const LEAST_SENT: f64 = 0.8;
+/// What a generator with equal gaps may send beyond what it was asked for.
+const EXCESS: f64 = 1.05;
 
 /// What a generator says of a load that has ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +40,8 @@ pub struct Output {
     pub completed: u64,
     /// Requests that failed.
     pub errors: Errors,
+    /// Requests that it says it could not send.
+    pub dropped: u64,
     /// Of the good answers, as far as it says.
     pub latency: Histogram,
     /// Which quantiles of the latency are its own; the others are bounds from above.
@@ -58,20 +68,45 @@ impl Quantiles {
 }
 
 impl Output {
-    /// The same as the work of a trial to which `rate` requests per second were to be sent.
-    pub fn work(self, rate: f64) -> Work {
-        let intended = (rate * self.lasted.as_secs_f64()).round() as u64;
+    /// The same as the work of a trial to which `asked` was to be sent, by a command that `ran` so
+    /// long.
+    ///
+    /// # Errors
+    /// It did something else, as a clause: more requests than it was asked for, which several in each
+    /// iteration of a script are, or for another time.
+    pub fn work(self, asked: Asked, ran: Duration, format: LoadFormat) -> Result<Work, String> {
+        let (lasted, wanted) = (self.lasted.as_secs_f64(), asked.duration.as_secs_f64());
+        // It may take longer where it waits for the last answers.
+        if lasted < LEAST_SENT * wanted || lasted > EXCESS * ran.as_secs_f64() {
+            return Err(format!(
+                "it was asked to send for {wanted:.0} s and ran for {:.1} s, and says that it sent for {lasted:.3} s",
+                ran.as_secs_f64()
+            ));
+        }
+        let intended = asked.rate.get() * lasted;
         let sent = self.completed + self.errors.total();
-        let intended = intended.max(self.errors.total());
-        Work {
+        // Independent users send more at times: five standard deviations.
+        let chance = match format {
+            LoadFormat::Pgbench | LoadFormat::Json => 5.0 * intended.sqrt(),
+            LoadFormat::K6 | LoadFormat::Wrk2 | LoadFormat::Fortio => 5.0,
+        };
+        if sent as f64 > EXCESS * intended + chance {
+            return Err(format!(
+                "it was asked for {intended:.0} requests, and sent {sent}; {{rate}} is the rate of requests: \
+                 if each iteration of a script sends several, divide it by their number"
+            ));
+        }
+        // What was dropped was to be sent, whatever the rate of iterations was.
+        let intended = (intended.round() as u64).max(sent + self.dropped);
+        Ok(Work {
             intended,
-            sent: sent.min(intended),
+            sent,
             completed: self.completed,
             errors: self.errors,
             unfinished: 0,
             latency: self.latency,
             ..Work::default()
-        }
+        })
     }
 }
 
@@ -93,7 +128,15 @@ pub fn read(format: LoadFormat, out: &Path, stdout: &Path) -> Result<Output, Str
         LoadFormat::Pgbench => pgbench::parse(&printed()?, out),
         LoadFormat::Json => line::parse(&written()?),
     }?;
-    match output.lasted.is_zero() || output.latency.count() == 0 && output.completed > 0 {
+    let counts = output.errors.by_kind().map(|(_, count)| count);
+    if counts
+        .into_iter()
+        .chain([output.completed, output.dropped])
+        .any(|n| n > MOST_REQUESTS)
+    {
+        return Err("it counts more requests than can be".to_owned());
+    }
+    match output.latency.count() == 0 && output.completed > 0 {
         true => Err("it says nothing of how long requests took".to_owned()),
         false => Ok(output),
     }
@@ -101,9 +144,21 @@ pub fn read(format: LoadFormat, out: &Path, stdout: &Path) -> Result<Output, Str
 
 fn text(path: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes));
+    let read = regular(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("it cannot be read ({error})"))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    match bytes.len() as u64 > MOST_BYTES {
+        true => Err("it is longer than 64 MiB".to_owned()),
+        false => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+/// A file that ends: a pipe in its place would be waited for.
+fn regular(path: &Path) -> Result<File, String> {
+    let unreadable = |error| format!("it cannot be read ({error})");
+    match path.symlink_metadata().map_err(unreadable)?.is_file() {
+        true => File::open(path).map_err(unreadable),
+        false => Err("it is no regular file".to_owned()),
+    }
 }
 
 /// A histogram of `count` values of which these quantiles are known, from 0 to 1, with the maximum.
@@ -111,6 +166,16 @@ fn text(path: &Path) -> Result<String, String> {
 fn from_quantiles(mut known: Vec<(f64, Duration)>, count: u64) -> Result<Histogram, String> {
     known.retain(|(q, _)| (0.0..=1.0).contains(q));
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if count == 0 {
+        return Ok(Histogram::new());
+    }
+    // wrk2 prints some of them twice, rounded differently.
+    if known
+        .windows(2)
+        .any(|pair| pair[0].1.mul_f64(ROUNDED) > pair[1].1)
+    {
+        return Err("a higher percentile of it is below a lower one".to_owned());
+    }
     if known.last().is_none_or(|(q, _)| *q < 1.0) {
         return Err("it has no maximum of the latency".to_owned());
     }

@@ -1,8 +1,8 @@
 //! pgbench: the files of `--log`, which have each transaction, and what it prints in the end.
 
-use super::{Output, Quantiles, S, time};
+use super::{Output, Quantiles, S, regular, time};
 use plimsoll_model::{Errors, Histogram};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,9 +23,9 @@ pub(super) fn parse(printed: &str, out: &Path) -> Result<Output, String> {
     if logs.is_empty() {
         return Err(format!("there is no log of transactions; {WAY_OUT}"));
     }
-    let mut latency = Histogram::new();
+    let (mut latency, mut dropped) = (Histogram::new(), 0);
     for log in logs {
-        read(&log, &mut latency)?;
+        dropped += read(&log, &mut latency)?;
     }
     Ok(Output {
         lasted,
@@ -34,6 +34,7 @@ pub(super) fn parse(printed: &str, out: &Path) -> Result<Output, String> {
             status: failed.unwrap_or(0),
             ..Errors::default()
         },
+        dropped,
         latency,
         quantiles: Quantiles::All,
     })
@@ -55,18 +56,19 @@ fn logs(out: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// `client transaction time_us script epoch us [lag]`; a time of another kind is a word: skipped or
-/// failed.
-fn read(log: &Path, latency: &mut Histogram) -> Result<(), String> {
+/// `client transaction time_us script epoch us [lag]`; a time of another kind is a word: skipped,
+/// which this returns the number of, or failed.
+fn read(log: &Path, latency: &mut Histogram) -> Result<u64, String> {
     let name = || log.file_name().unwrap_or_default().to_string_lossy();
-    let file = File::open(log).map_err(|error| format!("{}: {error}", name()))?;
-    for line in BufReader::new(file).lines() {
+    let mut skipped = 0;
+    for line in BufReader::new(regular(log)?).lines() {
         let line = line.map_err(|error| format!("{}: {error}", name()))?;
         let time = line.split(' ').nth(2);
         let time = time.ok_or_else(|| format!("{}: '{line}' is no transaction", name()))?;
-        if let Ok(us) = time.parse::<u64>() {
-            latency.record(Duration::from_micros(us));
+        match time.parse::<u64>() {
+            Ok(us) => latency.record(Duration::from_micros(us)),
+            Err(_) => skipped += u64::from(time == "skipped"),
         }
     }
-    Ok(())
+    Ok(skipped)
 }

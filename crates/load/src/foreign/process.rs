@@ -3,7 +3,7 @@
 use super::{Output, read};
 use crate::LoadError;
 use plimsoll_control::{Scratch, Working};
-use plimsoll_model::{CpuSet, LoadCommand, LoadFormat, Rate, human_duration};
+use plimsoll_model::{CpuSet, LoadCommand, LoadFormat, Rate, human_duration, shown_url};
 use plimsoll_pool::keep_this_thread_on;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{self, File};
@@ -97,8 +97,7 @@ pub fn check(load: &LoadCommand) -> Result<(), LoadError> {
 /// A running command. Dropping it ends all its processes.
 #[derive(Debug)]
 pub struct RunningCommand {
-    line: String,
-    format: LoadFormat,
+    load: LoadCommand,
     asked: Asked,
     began: Instant,
     child: Option<Child>,
@@ -146,8 +145,7 @@ pub fn start(
     let (child, working) =
         started.map_err(|error| failed("the load command cannot be started", error))?;
     Ok(RunningCommand {
-        line,
-        format: load.format,
+        load: load.clone(),
         asked,
         began: Instant::now(),
         child: Some(child),
@@ -179,11 +177,12 @@ impl RunningCommand {
         Ok(true)
     }
 
-    /// Waits until it has ended, and reads its output; `None` if `stop` is raised before.
+    /// Waits until it has ended, and reads its output; `None` if `stop` is raised before. Returns also
+    /// how long it ran.
     ///
     /// # Errors
     /// It takes too long, or its output cannot be read.
-    pub fn wait(mut self, stop: &AtomicBool) -> Result<Option<Output>, LoadError> {
+    pub fn wait(mut self, stop: &AtomicBool) -> Result<Option<(Output, Duration)>, LoadError> {
         let until = self.began + self.asked.duration + GRACE;
         let status = loop {
             match self.ended()? {
@@ -198,10 +197,11 @@ impl RunningCommand {
                 None => thread::sleep(POLL),
             }
         };
+        let ran = self.began.elapsed();
         let folder = self.scratch.held().join(FOLDER);
-        let output = read(self.format, &folder.join("out"), &folder.join("stdout"));
-        output.map(Some).map_err(|why| {
-            let format = self.format;
+        let format = self.load.format;
+        let output = read(format, &folder.join("out"), &folder.join("stdout"));
+        output.map(|output| Some((output, ran))).map_err(|why| {
             self.failed(&format!(
                 "ended ({status}), and its output could not be read as that of {format}: {why}"
             ))
@@ -217,7 +217,10 @@ impl RunningCommand {
 
     fn failed(&self, what: &str) -> LoadError {
         let said = self.last_words();
-        LoadError::Service(format!("the load command `{}` {what}{said}", self.line))
+        LoadError::Service(format!(
+            "the load command `{}` {what}{said}",
+            self.load.command
+        ))
     }
 
     /// The end of what it has printed, of which the last lines say most.
@@ -232,6 +235,8 @@ impl RunningCommand {
             let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
             if !lines.is_empty() {
                 let last = lines[lines.len().saturating_sub(3)..].join(" / ");
+                // It may have the URL from us, whose secrets are not shown.
+                let last = last.replace(&self.load.url, &shown_url(&self.load.url));
                 said = format!("; it says: {last}");
                 break;
             }
@@ -242,6 +247,8 @@ impl RunningCommand {
 
 impl Drop for RunningCommand {
     fn drop(&mut self) {
+        // First what the command shows to be its own, as long as it is there.
+        let _ = self.working.end_rest();
         if let Some(mut child) = self.child.take() {
             // Fails if its process group is empty, which is the goal.
             let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);

@@ -27,6 +27,7 @@ fn about(output: &Output, q: f64, us_wanted: f64) {
 
 const K6: &str = r#"{"metrics": {
   "http_reqs": {"count": 2000, "rate": 200},
+  "iterations": {"count": 1000, "rate": 100},
   "dropped_iterations": {"count": 7, "rate": 0.7},
   "http_req_failed": {"passes": 20, "fails": 1980, "value": 0.01},
   "http_req_duration": {"med": 9, "p(99)": 9, "p(99.9)": 9, "max": 9},
@@ -37,7 +38,10 @@ const K6: &str = r#"{"metrics": {
 fn a_summary_of_k6_has_good_answers_and_the_percentiles_that_it_states() {
     let output = read_of(LoadFormat::K6, "progress", &[("out", K6)]).unwrap();
     assert_eq!((output.completed, output.errors.status), (1980, 20));
-    assert_eq!(output.lasted, Duration::from_secs(10));
+    assert_eq!(
+        (output.lasted, output.dropped),
+        (Duration::from_secs(10), 14)
+    );
     [(0.5, 150.0), (0.9, 220.0), (0.99, 3900.0), (0.999, 5700.0)]
         .into_iter()
         .for_each(|(q, wanted)| about(&output, q, wanted));
@@ -90,7 +94,7 @@ fn what_wrk2_prints_has_counts_errors_and_percentiles() {
     assert!(read_of(LoadFormat::Wrk2, "4001 requests in 20.00s, 1KB read", &[]).is_err());
 }
 
-const FORTIO: &str = r#"{"ActualDuration": 3000675823, "RetCodes": {"200": 590, "503": 8, "-1": 2},
+const FORTIO: &str = r#"{"ActualDuration": 3000675823, "RetCodes": {"200": 400, "OK": 190, "503": 8, "-1": 2},
   "DurationHistogram": {"Count": 600, "Min": 0.00002, "Max": 0.0048, "Data": [
     {"Start": 0.00002, "End": 0.001, "Percent": 97.6, "Count": 586},
     {"Start": 0.002, "End": 0.0048, "Percent": 100, "Count": 14}]}}"#;
@@ -118,6 +122,7 @@ fn logs_of_pgbench_have_each_transaction() {
     ];
     let output = read_of(LoadFormat::Pgbench, printed, &logs).unwrap();
     assert_eq!((output.completed, output.errors.status), (2, 1));
+    assert_eq!(output.dropped, 1);
     about(&output, 0.5, 1000.0);
     about(&output, 1.0, 3000.0);
     let refused = read_of(LoadFormat::Pgbench, printed, &[]).unwrap_err();
@@ -143,15 +148,53 @@ fn any_generator_may_print_a_line_of_json() {
         r#"{"seconds": 1, "completed": 1, "latency_ms": {"p99": 1, "100": 1}}"#,
         r#"{"seconds": 1e300, "completed": 1, "latency_ms": {"100": 1}}"#,
         r#"{"seconds": 1, "completed": 1, "latency_ms": {"100": 1}, "p99": 1}"#,
-        r#"{"seconds": 0, "completed": 1, "latency_ms": {"100": 1}}"#,
+        r#"{"seconds": 1, "completed": 9, "latency_ms": {"50": 3, "100": 1}}"#,
+        r#"{"seconds": 1, "completed": 18446744073709551615, "failed": 9, "latency_ms": {"100": 1}}"#,
+        r#"{"seconds": 1, "completed": 9, "latency_counts_ms": [[1, 2]]}"#,
     ] {
         assert!(read_of(LoadFormat::Json, wrong, &[]).is_err(), "{wrong}");
     }
 }
 
+/// What becomes of a line where `rate` was asked for 2 s and the command ran for 2.5 s.
+fn work(rate: f64, line: &str, format: LoadFormat) -> Result<Work, String> {
+    let asked = Asked {
+        rate: plimsoll_model::Rate::per_second(rate).unwrap(),
+        duration: Duration::from_secs(2),
+        seed: 1,
+    };
+    let ran = Duration::from_millis(2500);
+    read_of(LoadFormat::Json, line, &[])?.work(asked, ran, format)
+}
+
 #[test]
 fn the_work_of_a_trial_is_what_was_asked_for() {
     let line = r#"{"seconds": 2, "completed": 150, "failed": 10, "latency_ms": {"100": 1}}"#;
-    let work = read_of(LoadFormat::Json, line, &[]).unwrap().work(100.0);
-    assert_eq!((work.intended, work.sent, work.completed), (200, 160, 150));
+    let done = work(100.0, line, LoadFormat::K6).unwrap();
+    assert_eq!((done.intended, done.sent, done.completed), (200, 160, 150));
+    let dropped = line.replace("\"failed\"", "\"dropped\": 90, \"failed\"");
+    assert_eq!(work(100.0, &dropped, LoadFormat::K6).unwrap().intended, 250);
+    let none = r#"{"seconds": 2, "completed": 0, "failed": 200, "latency_ms": {}}"#;
+    assert_eq!(
+        work(100.0, none, LoadFormat::K6).unwrap().errors.status,
+        200
+    );
+}
+
+#[test]
+fn more_than_was_asked_for_or_for_another_time_is_refused() {
+    let line = r#"{"seconds": 2, "completed": 240, "latency_ms": {"100": 1}}"#;
+    assert!(
+        work(100.0, line, LoadFormat::K6)
+            .unwrap_err()
+            .contains("several")
+    );
+    assert!(work(100.0, line, LoadFormat::Json).is_ok(), "by chance");
+    let three = line.replace("240", "600");
+    assert!(work(100.0, &three, LoadFormat::Json).is_err());
+    for seconds in ["1.5", "2.9"] {
+        let other = line.replace("\"seconds\": 2", &format!("\"seconds\": {seconds}"));
+        let refused = work(120.0, &other, LoadFormat::Json).unwrap_err();
+        assert!(refused.contains("says that it sent"), "{refused}");
+    }
 }

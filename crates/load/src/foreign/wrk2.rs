@@ -41,6 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Output, String> {
         lasted,
         completed: requests.saturating_sub(errors.status),
         errors,
+        dropped: 0,
         latency: from_quantiles(known, total)?,
         quantiles: Quantiles::Only(stated),
     })

@@ -1,6 +1,8 @@
 //! `plimsoll sweep --load-command`: the load is another program's.
 
+use crate::common::side_folder::lives;
 use crate::common::{Arguments, Folder, LOUD};
+use std::fs;
 use std::net::TcpListener;
 
 /// A generator whose service answers at most 500/s, at 4 ms up to there: it prints what `{rate}`
@@ -81,6 +83,16 @@ fn a_command_that_fails_or_lacks_something_ends_the_run_with_what_it_says() {
             2,
             "does not have the p50",
         ),
+        (
+            r#"sleep {duration}; : {rate}; echo '{"seconds": {duration}, "completed": 900, "latency_ms": {"50": 1, "99": 1, "99.9": 1, "100": 2}}'"#,
+            2,
+            "several",
+        ),
+        (
+            r#"sleep {duration}; : {rate}; echo '{"seconds": 0.1, "completed": 9, "latency_ms": {"50": 1, "99": 1, "99.9": 1, "100": 2}}'"#,
+            2,
+            "says that it sent for 0.100 s",
+        ),
     ] {
         run(command, &["--rated", "100"]).says(code, &[words]);
     }
@@ -91,4 +103,46 @@ fn a_command_that_fails_or_lacks_something_ends_the_run_with_what_it_says() {
     folder
         .run(sweep("localhost", LIMITED, &[]))
         .says(2, &["write it like tcp://"]);
+}
+
+#[test]
+fn secrets_of_the_url_are_neither_recorded_nor_shown() {
+    let (folder, listener) = (Folder::new(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = listener.local_addr().unwrap().port();
+    let url = format!("tcp://u:hunter2@127.0.0.1:{port}/db?key=hunter3");
+    let command = "echo {rate} '{url}'; sleep {duration}";
+    let ended = folder.run(sweep(
+        &url,
+        command,
+        &["--rated", "100", "-o", "run.plimsoll"],
+    ));
+    ended.says(1, &["it says: ", "tcp://u:(hidden)@127"]);
+    let shown = format!("{}{}", ended.stdout, ended.stderr);
+    let record = fs::read(folder.path("run.plimsoll")).unwrap();
+    let record = String::from_utf8_lossy(&record).into_owned();
+    assert!(
+        !shown.contains("hunter") && !record.contains("hunter"),
+        "{shown}"
+    );
+    folder
+        .run("sweep --resume run.plimsoll")
+        .says(2, &["leaves out what may be secret", "VALUE"]);
+}
+
+#[test]
+fn what_a_command_detaches_ends_with_its_trial() {
+    let (folder, listener) = (Folder::new(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    let path = folder.path("detached");
+    let detach = format!(
+        "setsid -f env -i sh -c 'echo $$ >>\"$0\"; exec sleep 1000' {}",
+        path.display()
+    );
+    let command = format!("{detach}; echo {{rate}}; sleep {{duration}}");
+    folder
+        .run(sweep(&url, &command, &["--rated", "100"]))
+        .says(1, &["could not be read as that of json"]);
+    let detached = fs::read_to_string(path).unwrap();
+    assert!(detached.lines().count() > 0);
+    assert!(!detached.lines().any(lives), "{detached}");
 }
