@@ -1,7 +1,9 @@
 //! The server of known behaviour on a port, as a program of its own: it sleeps while there is nothing to do,
-//! first polls for a time that it learns, or always polls. For `plimsoll burst`:
+//! first polls for a time that it learns, or always polls. It answers at once, or after so many
+//! microseconds. For `plimsoll burst`, and for generators that are compared:
 //!
 //!     plimsoll burst http://127.0.0.1:8099/ -- target/release/examples/serve 8099 adaptive
+//!     taskset -c 0 target/release/examples/serve 8099 poll 200
 
 use plimsoll_load::known::{Behaviour, KnownServer};
 use plimsoll_pool::WAKE_UP_PRICE;
@@ -18,8 +20,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("poll") => Some(Duration::from_secs(3600)),
         _ => return Err(usage.into()),
     };
+    let after = args.next().map_or(Ok(0), |us| us.parse())?;
     let behaviour = Behaviour::Answer {
-        after: Duration::ZERO,
+        after: Duration::from_micros(after),
     };
     let _server = KnownServer::start_at(behaviour, port, price)?;
     loop {

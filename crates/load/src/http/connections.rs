@@ -112,6 +112,11 @@ impl Connections {
         !self.idle.is_empty()
     }
 
+    /// Whether more than half of them are.
+    pub(super) fn most_are_idle(&self) -> bool {
+        2 * self.idle.len() > self.conns.len()
+    }
+
     /// How they served, when `waited` requests of the window came while all were in
     /// use.
     pub(super) fn served(&self, waited: u64) -> ConnectionUse {

@@ -9,17 +9,23 @@
 use super::Job;
 use super::connections::{Completion, Connections};
 use super::pacer::Pacer;
+use super::parser::Answer;
 use super::poller::{Poller, Ready, Until};
 use super::wakeup::WakeUp;
 use crate::ns;
 use crate::tally::{Ending, Failure, Session, Tally};
 use rustix::io::Errno;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Events taken from the kernel at a time.
 const BATCH: usize = 128;
 /// How long answers may wait to be read if the next request is due sooner.
 const MAX_SLEEP_NS: u64 = 100_000;
+/// The same where the kernel says when they came, and holds all of them without being read.
+const MAX_STAMPED_SLEEP_NS: u64 = 1_000_000;
+/// A body that each receive buffer holds (net.ipv4.tcp_rmem begins with 128 KiB, half of it for data).
+const SMALL_BODY: u64 = 16 << 10;
 /// Maximum number of consecutive sends while there is nothing to read.
 const BURST: usize = 8;
 
@@ -31,6 +37,29 @@ pub(super) struct Worker {
     poller: Poller,
     connections: Connections,
     wake_up: WakeUp,
+    answers: Answers,
+}
+
+/// What is known of the answers so far.
+#[derive(Debug, Default)]
+struct Answers {
+    are_stamped: bool,
+    longest: u64,
+}
+
+impl Answers {
+    fn saw(&mut self, answer: &Answer, age: Duration) {
+        self.are_stamped |= !age.is_zero();
+        self.longest = self.longest.max(answer.body_bytes);
+    }
+
+    /// How long they may wait to be read without a change of any latency.
+    fn may_wait_ns(&self) -> u64 {
+        match self.are_stamped && self.longest <= SMALL_BODY {
+            true => MAX_STAMPED_SLEEP_NS,
+            false => MAX_SLEEP_NS,
+        }
+    }
 }
 
 impl Worker {
@@ -49,6 +78,7 @@ impl Worker {
             tally,
             pacer,
             wake_up: WakeUp::default(),
+            answers: Answers::default(),
         })
     }
 
@@ -119,10 +149,14 @@ impl Worker {
 
     /// Whether to sleep until `at` without watching sockets. Answers carry the
     /// kernel's timestamp, so reading them later does not change latencies, and
-    /// it saves a wake-up for each. While no connection is idle, however, the
-    /// next request waits for an answer.
+    /// it saves a wake-up for each. While few connections are idle, however, the
+    /// next request may wait for an answer.
     fn may_ignore_sockets(&self, now: u64, at: u64) -> bool {
-        at.saturating_sub(now) <= MAX_SLEEP_NS && at > now && self.connections.has_idle()
+        let most = match self.connections.most_are_idle() {
+            true => self.answers.may_wait_ns(),
+            false => MAX_SLEEP_NS,
+        };
+        at.saturating_sub(now) <= most && at > now && self.connections.has_idle()
     }
 
     /// Alternates answers and requests, then opens at most one connection,
@@ -165,6 +199,9 @@ impl Worker {
 
     fn record(&mut self, ended: Option<Completion>) {
         let Some(ended) = ended else { return };
+        if let Completion::Answered { answer, age, .. } = &ended {
+            self.answers.saw(answer, *age);
+        }
         let now = self.session.now_ns();
         match ended {
             Completion::Answered {

@@ -117,20 +117,24 @@ pub(super) fn latency(machines: &[Machine<'_>], basis: Basis, title: &str) -> Ch
     }
 }
 
-fn load_axis() -> Axis {
-    let scale = Scale::linear(0.0, 100.0);
+/// To 100 %, or as far as a machine went beyond its rated rate.
+fn load_axis(series: &[Series]) -> Axis {
+    let loads = all(series).map(|(load, _)| load);
+    let scale = Scale::from_zero(loads.chain([100.0]), 5);
     let label = "achieved load, % of the machine's rated rate";
     Axis::new(label, scale, Unit::Number)
 }
 
 pub(super) fn cpu(machines: &[Machine<'_>], title: String) -> Chart {
-    let mut panel = Panel::of_cpu(load_axis(), Series::diagonal("CPU use = load", 100.0));
-    panel.height = Height::Equal;
-    panel.series.extend(lines(machines, |machine| {
+    let series = lines(machines, |machine| {
         let curve = machine.picture.curve.iter();
         let points = curve.filter_map(|p| Some((p.load_pct?, p.cpu_pct.value)));
         points.collect()
-    }));
+    });
+    let diagonal = Series::diagonal("CPU use = load", 100.0);
+    let mut panel = Panel::of_cpu(load_axis(&series), diagonal);
+    panel.height = Height::Equal;
+    panel.series.extend(series);
     let hint = "CPU use against achieved load, in percent of each machine's own rated rate. The \
                 dotted diagonal is CPU use linear in the load.";
     Chart::of(panel, "cpu", title, hint).described("CPU use over load, a line per machine.")
@@ -150,7 +154,7 @@ pub(super) fn work(machines: &[Machine<'_>], basis: Basis, (title, hint): (Strin
     let panel = Panel {
         height: Height::Fixed(184.0),
         ..Panel::of(
-            load_axis(),
+            load_axis(&series),
             Axis::new(basis.axis, scale, Unit::Rate),
             series,
         )

@@ -6,7 +6,7 @@ several rounds, each in a new order. CPU time is the kernel's account of the
 whole process (wait4). Prints every figure's median and range, and the ratios of
 medians that docs/benchmarks.md quotes.
 
-    bench/http.py [--rounds 5] [--seconds 5]
+    bench/http_bench.py [--rounds 5] [--seconds 5]
 
 Needs Debian's packages nginx-light and wrk and cargo's oha; installs what is
 missing (apt-get needs root). Two CPUs, and nothing else running.

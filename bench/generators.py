@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Load generators with a rate, side by side: plimsoll, oha, wrk2 and k6.
+
+For each rate: CPU time per request against nginx with one worker on CPU 0, the
+generators in turn on CPU 1, several rounds, each in a new order. At 20,000/s
+also the error of the median against a server that answers after 200 us and polls
+on CPU 0, and what plimsoll was late by. CPU time is the kernel's account of the
+whole process (wait4) over the requests that it sent; that of plimsoll is its
+own account of its window.
+
+    bench/generators.py [--rounds 5] [--seconds 5] [--wrk2 PATH] [--k6 PATH]
+
+Needs nginx, and cargo's oha, as bench/http_bench.py does. wrk2 is built from its
+source and k6 by `go install go.k6.io/k6@latest`; without a path each is left out.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from http_bench import CONNECTIONS, REPO, Nginx, install_what_is_missing, microseconds, plimsoll, run
+
+RATES = [5_000, 20_000, 60_000]
+ERROR_AT = 20_000
+DELAY_US = 200
+SCRIPT = """
+import http from 'k6/http';
+export const options = { discardResponseBodies: true, summaryTrendStats: ['med', 'p(99)', 'max'],
+  scenarios: { s: { executor: 'constant-arrival-rate', rate: RATE, timeUnit: '1s', duration: 'SECONDSs',
+                    preAllocatedVUs: 64, maxVUs: 64 } } };
+export default function () { http.get('URL'); }
+"""
+
+
+def of_plimsoll(url, seconds, rate):
+    program = os.path.join(REPO, "target/release/examples/drive")
+    result = plimsoll(url, seconds, rate)
+    output, _ = run([program, "http", url, str(rate), str(seconds), str(CONNECTIONS), "1"])
+    result["p50_us"] = microseconds(re.search(r"latency +50% (\S+)", output).group(1))
+    return result
+
+
+def of_oha(url, seconds, rate):
+    output, cpu = run(
+        ["oha", "--no-tui", "--output-format", "json", "-c", str(CONNECTIONS), "-z", f"{seconds}s",
+         "-q", str(rate), "--latency-correction", url]
+    )
+    got = json.loads(output)
+    rate = got["summary"]["requestsPerSec"]
+    return {"rate": rate, "cpu_us": cpu * 1e6 / (rate * seconds), "p50_us": got["latencyPercentiles"]["p50"] * 1e6}
+
+
+def of_wrk2(program, url, seconds, rate):
+    # It measures latency from its tenth second on.
+    seconds += 10
+    output, cpu = run([program, "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", f"-R{rate}", "--latency", url])
+    requests = int(re.search(r"(\d+) requests in", output).group(1))
+    p50 = microseconds(re.search(r"50\.000%\s+(\S+)", output).group(1))
+    return {"rate": requests / seconds, "cpu_us": cpu * 1e6 / requests, "p50_us": p50}
+
+
+def of_k6(program, url, seconds, rate):
+    with tempfile.TemporaryDirectory() as folder:
+        script, summary = os.path.join(folder, "load.js"), os.path.join(folder, "summary.json")
+        text = SCRIPT.replace("RATE", str(rate)).replace("SECONDS", str(seconds)).replace("URL", url)
+        with open(script, "w") as f:
+            f.write(text)
+        _, cpu = run([program, "run", "-q", "--no-usage-report", "--summary-export", summary, script])
+        with open(summary) as f:
+            metrics = json.load(f)["metrics"]
+    requests = metrics["http_reqs"]["count"]
+    p50 = metrics["http_req_duration"]["med"] * 1e3
+    return {"rate": requests / seconds, "cpu_us": cpu * 1e6 / requests, "p50_us": p50}
+
+
+class Delayed:
+    """A server that answers after DELAY_US, polling on CPU 0."""
+
+    def __enter__(self):
+        program = os.path.join(REPO, "target/release/examples/serve")
+        self.process = subprocess.Popen(["taskset", "-c", "0", program, "18081", "poll", str(DELAY_US)])
+        time.sleep(1)
+        return "http://127.0.0.1:18081/"
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+def rounds(tools, url, rates, args):
+    runs = {}
+    tasks = [(name, rate) for name in tools for rate in rates]
+    for number in range(args.rounds):
+        random.Random(number).shuffle(tasks)
+        for name, rate in tasks:
+            runs.setdefault((name, rate), []).append(tools[name](url, args.seconds, rate))
+        print(f"round {number + 1} of {args.rounds} done", file=sys.stderr)
+    return runs
+
+
+def shown(values, digits=1):
+    low, high = min(values), max(values)
+    return f"{statistics.median(values):,.{digits}f} ({low:,.{digits}f} to {high:,.{digits}f})"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=5)
+    parser.add_argument("--wrk2")
+    parser.add_argument("--k6")
+    args = parser.parse_args()
+    install_what_is_missing()
+    subprocess.run(
+        ["cargo", "build", "--release", "--quiet", "-p", "plimsoll-load", "--examples"], cwd=REPO, check=True
+    )
+    tools = {"plimsoll": of_plimsoll, "oha": of_oha}
+    if args.wrk2:
+        tools["wrk2"] = lambda *load: of_wrk2(args.wrk2, *load)
+    if args.k6:
+        tools["k6"] = lambda *load: of_k6(args.k6, *load)
+    with Nginx() as url:
+        cost = rounds(tools, url, RATES, args)
+    with Delayed() as url:
+        error = rounds(tools, url, [ERROR_AT], args)
+    print(f"{args.rounds} rounds of {args.seconds} s, {CONNECTIONS} connections, medians (ranges)\n")
+    print("| | asked, /s | sent, /s | CPU per request, us | median error at 20,000/s, us | slip p99, us |")
+    print("|---|---|---|---|---|---|")
+    for name in tools:
+        for rate in RATES:
+            runs = cost[name, rate]
+            cells = [shown([r["rate"] for r in runs], 0), shown([r["cpu_us"] for r in runs])]
+            late = [r["p50_us"] - DELAY_US for r in error[name, ERROR_AT]]
+            cells.append(shown(late, 0) if rate == ERROR_AT else "")
+            slips = [r["slip_p99_us"] for r in runs if "slip_p99_us" in r]
+            cells.append(shown(slips, 0) if slips else "")
+            print(f"| {name} | {rate:,} | " + " | ".join(cells) + " |")
+    print("\nratios of medians of CPU per request")
+    for rate in RATES:
+        of = {name: statistics.median(r["cpu_us"] for r in cost[name, rate]) for name in tools}
+        others = [f"plimsoll / {name} {of['plimsoll'] / of[name]:.2f}" for name in tools if name != "plimsoll"]
+        print(f"  {rate:,}/s: " + ", ".join(others))
+
+
+if __name__ == "__main__":
+    main()
