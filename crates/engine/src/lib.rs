@@ -21,9 +21,9 @@
 
 mod background;
 pub mod calibration;
-mod commanded;
 mod conduct;
 pub mod drain;
+mod external;
 mod observer;
 mod offered;
 pub mod order;
@@ -39,8 +39,8 @@ pub mod warm_up;
 mod window;
 
 pub use background::BackgroundJob;
-pub use commanded::CommandedLoad;
 pub use conduct::{Next, Outcome, Planner, RunError, Runner, conduct};
+pub use external::ExternalLoad;
 pub use observer::{Ended, Observer, ObserverCost, Progress, Quiet, Started};
 pub use offered::OfferedLoad;
 pub use sensors::{ServiceMeter, ServiceTarget, TrialSensors, stopped};

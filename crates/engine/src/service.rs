@@ -7,7 +7,7 @@ use plimsoll_host::{
     Cgroups, HostError, Listeners, Pid, Root, cores_of, cpu_quota, ignores_children, listeners,
     online_cpus, own_allowed_cpus, process_name, service_cpus,
 };
-use plimsoll_load::foreign::reach;
+use plimsoll_load::external::connect;
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_model::{
     CpuCapacity, CpuPlan, CpuSet, HttpService, LoadCommand, LoadFormat, Millicores, Outcome,
@@ -23,7 +23,7 @@ pub struct FoundService {
     peer: SocketAddr,
     /// `None` where it is not asked by HTTP.
     probe: Option<Probe>,
-    /// The generator of others that loads it.
+    /// The external generator that loads it.
     loaded_by: Option<LoadFormat>,
     target: ServiceTarget,
     /// Its processes on this host, as far as known.
@@ -48,12 +48,12 @@ pub(crate) fn find(root: &Root, http: &HttpService) -> Result<FoundService, RunE
     })
 }
 
-/// Connects once to the service that another generator loads, and looks for its processes.
+/// Connects once to a service that an external generator loads, and looks for its processes.
 ///
 /// # Errors
 /// Nothing takes connections there, or it is not where it should be.
 pub(crate) fn find_for(root: &Root, load: &LoadCommand) -> Result<FoundService, RunError> {
-    let found = at(root, &load.url, &load.service, reach(&load.url)?)?;
+    let found = at(root, &load.url, &load.service, connect(&load.url)?)?;
     Ok(FoundService {
         loaded_by: Some(load.format),
         ..found
@@ -266,7 +266,7 @@ fn missed(lost: String, remedy: &str) -> Outcome {
     }
 }
 
-/// What is lost because another generator offers the load.
+/// What is lost because an external generator offers the load.
 fn unknown_slip(by: LoadFormat) -> Outcome {
     let from = match by {
         LoadFormat::K6 | LoadFormat::Fortio => {

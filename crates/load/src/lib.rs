@@ -24,13 +24,14 @@
 pub mod arrivals;
 pub mod copies;
 mod drive;
-pub mod foreign;
+pub mod external;
 pub mod hash;
 pub mod http;
 pub mod job;
 pub mod known;
 mod live;
 pub mod open_files;
+mod output_tail;
 pub mod tally;
 pub mod wakeups;
 

@@ -106,6 +106,13 @@ pub enum Doubt {
         /// while all connections were in use; `None` in older records.
         waited_pct: Option<f64>,
     },
+    /// An external load generator used so much of its CPUs that it may have been the limit.
+    BusyGenerator {
+        /// The lowest rate at which it did, in requests per second.
+        rate_rps: f64,
+        /// CPUs that it used there, and that it may use.
+        cpus: [f64; 2],
+    },
     /// At light load at least half of the client's connections had no answer in a whole trial.
     Unserved {
         /// How many were sent a request in the trial where the most were.

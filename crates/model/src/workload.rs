@@ -198,7 +198,7 @@ pub enum ServiceAt {
     NodeMetrics(String),
 }
 
-/// A load generator of others and the service that it loads.
+/// An external load generator and the service that it loads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadCommand {
     /// The address of the service, such as `tcp://127.0.0.1:5432`.

@@ -3,7 +3,7 @@
 use crate::number::{self, Written, per_second, time_us};
 use crate::sentence::Sentence;
 use crate::table::Ink;
-use plimsoll_model::{Doubt, Estimate, FlatBecause, Goal};
+use plimsoll_model::{Doubt, Estimate, FlatBecause, Goal, counted};
 
 /// More loads than these are for programs.
 const MOST_SCATTERED_SHOWN: usize = 3;
@@ -45,6 +45,7 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
             most_rps,
             waited_pct,
         } => over_connections(connections, latency_us, most_rps, waited_pct),
+        Doubt::BusyGenerator { rate_rps, cpus } => busy_generator(rate_rps, cpus),
         Doubt::Unserved {
             connections,
             unserved,
@@ -86,6 +87,16 @@ fn unlike_first_answer([first_bytes, light_bytes]: [f64; 2]) -> String {
         "The first answer had {first_bytes:.0} B, answers at light load have {light_bytes:.0} B on \
          average: if these are errors sent with a good status, the figures are those of errors; \
          --expect-body TEXT counts them as errors."
+    )
+}
+
+fn busy_generator(rate_rps: f64, [used, all]: [f64; 2]) -> String {
+    format!(
+        "The load command used {used:.2} of its {} at {}, and how late it sends is not known: there, or \
+         already below, the limit may be the generator and not the service. Give it more threads, or \
+         more CPUs with --cpus.",
+        counted(all as usize, "CPU", "CPUs"),
+        per_second(rate_rps)
     )
 }
 

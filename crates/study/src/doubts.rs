@@ -47,6 +47,7 @@ pub(crate) fn of(
         out.extend(faster_beyond(&measured.collect::<Vec<_>>()));
     }
     out.extend(connections::doubts(plan, trials, rated));
+    out.extend(busy_generator(plan, trials));
     out.extend(unlike_first_answer(plan, trials));
     out.extend(body_lengths(trials));
     out.extend(disturbed(plan, trials));
@@ -65,6 +66,32 @@ const FEWEST: u64 = 30;
 /// So many standard deviations from the mean a single length is another one: of answers that are errors
 /// but for one in ten, the others are.
 const DEVIATIONS: f64 = 3.0;
+
+/// A generator that uses this share of its CPUs, or of one CPU, as a single thread does, may have no
+/// more to give. Plimsoll's own shows that by its slip.
+const BUSY_SHARE: f64 = 0.8;
+/// What a single thread uses at most, in CPUs, with the error of a measurement.
+const ONE_THREAD: f64 = 1.05;
+
+/// The lowest rate at which an external generator may have been the limit.
+fn busy_generator(plan: &Plan, trials: &[Trial]) -> Option<Doubt> {
+    if !matches!(plan.workload, Workload::Command(_)) {
+        return None;
+    }
+    let cpus = plan.run.cpus.generator.len().max(1);
+    let used = |trial: &Trial| {
+        let window = trial.machine.window.as_secs_f64();
+        let used = trial.generator_cpu?.0.as_secs_f64() / window;
+        let is_busy = used >= BUSY_SHARE * cpus as f64 || (BUSY_SHARE..ONE_THREAD).contains(&used);
+        is_busy.then_some((trial.asked().get(), used))
+    };
+    let shown = trials.iter().filter(|trial| trial.spec.phase.shows_load());
+    let (rate_rps, used_cpus) = shown.filter_map(used).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(Doubt::BusyGenerator {
+        rate_rps,
+        cpus: [used_cpus, cpus as f64],
+    })
+}
 
 /// Answers that are errors already at light load, where none else shows what a good one is.
 fn unlike_first_answer(plan: &Plan, trials: &[Trial]) -> Option<Doubt> {
@@ -215,7 +242,7 @@ fn us(time: Duration) -> f64 {
 mod tests {
     use super::*;
     use crate::testing::trial_at;
-    use plimsoll_model::HttpService;
+    use plimsoll_model::{HttpService, LoadCommand, LoadFormat, ServiceAt};
 
     #[test]
     fn a_level_that_is_many_times_as_fast_as_one_with_less_load_is_doubted() {
@@ -244,6 +271,38 @@ mod tests {
         ] {
             assert_eq!(faster_beyond(levels), None, "{levels:?}");
         }
+    }
+
+    #[test]
+    fn an_external_generator_at_its_limit_is_doubted_and_our_own_is_not() {
+        let load = LoadCommand {
+            url: "tcp://h:1".to_owned(),
+            command: "wrk -R {rate} -d {duration}".to_owned(),
+            format: LoadFormat::Wrk2,
+            service: ServiceAt::Find,
+        };
+        let mut plan = Plan::blank(Workload::Command(load));
+        plan.run.cpus.generator = "2-5".parse().unwrap();
+        let trials = |cpus: &[f64]| -> Vec<Trial> {
+            let trial = |(nth, used): (usize, &f64)| {
+                let mut trial = trial_at(50.0, 100 * (1 + nth as u64), 0.5, 1000.0);
+                let window = trial.machine.window.as_secs_f64();
+                let used = Duration::from_secs_f64(used * window);
+                trial.generator_cpu = Some(plimsoll_model::CpuTime(used));
+                trial
+            };
+            cpus.iter().enumerate().map(trial).collect()
+        };
+        let found = |plan: &Plan, cpus: &[f64]| match busy_generator(plan, &trials(cpus)) {
+            Some(Doubt::BusyGenerator { rate_rps, cpus, .. }) => Some((rate_rps.round(), cpus[1])),
+            _ => None,
+        };
+        let (first, second) = (found(&plan, &[0.9]), found(&plan, &[0.5, 0.9, 1.0]));
+        assert!(first.is_some() && second > first, "{first:?} {second:?}");
+        assert!(found(&plan, &[0.5, 2.0, 3.5]) > second);
+        assert_eq!(found(&plan, &[0.5, 2.0]), None);
+        plan.workload = Workload::Http(HttpService::get("http://h/", 1, Duration::from_secs(1)));
+        assert_eq!(found(&plan, &[0.9]), None);
     }
 
     fn trial_with_bodies(load_pct: f64, sizes: &[u64]) -> Trial {

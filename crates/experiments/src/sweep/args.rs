@@ -16,7 +16,7 @@ Examples:
   plimsoll sweep https://localhost:8443/ -k --cpus 2-3 -c 256
         TLS without checking the certificate, the generator on CPUs 2 and 3
   plimsoll sweep tcp://localhost:5432 --load-command 'gen {rate} {duration}'
-        another load generator: docs/load-commands.md has those of known output
+        an external load generator (docs/load-commands.md)
   plimsoll sweep --resume plimsoll-runs/FILE
         resume an interrupted run";
 
@@ -109,7 +109,7 @@ pub struct SweepArgs {
     #[arg(long, value_name = "RATE", value_parser = rate, allow_hyphen_values = true)]
     pub(super) rated: Option<Rate>,
 
-    /// Load the service at URL with another generator: run by sh for each trial, with values for {rate}, {duration}, {seed}, {url} and {out} (docs/load-commands.md).
+    /// Load the service at URL with an external generator: run by sh for each trial, with values for {rate}, {duration}, {seed}, {url} and {out} (docs/load-commands.md).
     #[arg(long, value_name = "CMD", requires = "url", help_heading = crate::args::FOR_A_SERVER, conflicts_with_all = [
         "method", "headers", "data", "connections", "timeout", "requests_per_connection", "no_keepalive", "insecure",
         "cacert", "cert", "key", "expect_status", "expect_body", "requests_file", "max_connections", "restart", "arrivals"])]

@@ -129,7 +129,7 @@ pub fn plan(
     }
 }
 
-/// Those of the flag, or of another generator: pgbench alone has independent users.
+/// Those of the flag, or of an external generator: pgbench alone sends like independent users.
 fn arrivals(args: &SweepArgs, workload: &Workload) -> Arrivals {
     match workload {
         Workload::Command(load) if load.format != LoadFormat::Pgbench => Arrivals::Constant,

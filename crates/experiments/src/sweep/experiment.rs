@@ -7,7 +7,7 @@ use crate::experiment::{Experiment, HelpPage, LoadLine, Machine, Prepared, Repor
 use crate::given_again::{self, GivenAgain};
 use plimsoll_control::Scratch;
 use plimsoll_engine::drain::undecidable;
-use plimsoll_engine::{CommandedLoad, Planner, RunError, Runner, Site};
+use plimsoll_engine::{ExternalLoad, Planner, RunError, Runner, Site};
 use plimsoll_host::Root;
 use plimsoll_load::http::possible_connections;
 use plimsoll_model::{
@@ -41,7 +41,7 @@ impl Experiment for Sweep {
     fn prepare(args: &SweepArgs, machine: &Machine) -> Result<Prepared<Plan, Site>, RunError> {
         let root = &machine.root;
         let workload = match &args.load_command {
-            Some(command) => commanded(args, command, root)?,
+            Some(command) => external_load(args, command, root)?,
             None => {
                 let mut workload = args.load.workload(args.url.as_deref(), root)?;
                 if let (Workload::Http(http), Some(url)) = (&mut workload, &args.node_metrics) {
@@ -134,7 +134,7 @@ impl Experiment for Sweep {
         let sensors = site.sensors(root, &plan.run.cpus);
         if let (Workload::Command(load), Some(sensors)) = (&plan.workload, sensors) {
             let scratch = Scratch::make(machine.journal()?, &std::env::temp_dir(), "load")?;
-            let runner = CommandedLoad::new(plan, load, root, sensors, scratch);
+            let runner = ExternalLoad::new(plan, load, root, sensors, scratch);
             return Ok(Box::new(runner));
         }
         Ok(Box::new(site.runner(plan, root)?))
@@ -196,7 +196,7 @@ impl Experiment for Sweep {
 ///
 /// # Errors
 /// The command or a flag of the service makes no sense.
-fn commanded(args: &SweepArgs, command: &str, root: &Root) -> Result<Workload, RunError> {
+fn external_load(args: &SweepArgs, command: &str, root: &Root) -> Result<Workload, RunError> {
     let server = &args.load.server;
     server.check_cpus(root)?;
     let service = match &args.node_metrics {
@@ -210,7 +210,7 @@ fn commanded(args: &SweepArgs, command: &str, root: &Root) -> Result<Workload, R
         format: args.load_format.unwrap_or(format),
         service,
     };
-    plimsoll_load::foreign::check(&load)?;
+    plimsoll_load::external::check(&load)?;
     Ok(Workload::Command(load))
 }
 

@@ -1,14 +1,14 @@
 //! The working directories of the copies of one run.
 
 use crate::LoadError;
+use crate::output_tail::last_lines;
 use plimsoll_control::Scratch;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// How much of a failed copy's standard error is shown.
 const LAST_LINES: usize = 8;
-const LAST_BYTES: u64 = 2048;
 
 pub(super) const STDERR: &str = "stderr.txt";
 
@@ -78,9 +78,9 @@ impl WorkingDirectories {
     /// Describes the last lines of copy `i`'s standard error, and the path of the file.
     pub(super) fn last_words(&self, i: usize) -> String {
         let kept = format!("Its output is kept in {}", self.shown(i).display());
-        match tail(&self.of(i).join(STDERR)) {
-            Ok(text) if text.is_empty() => format!("It wrote no errors. {kept}"),
-            Ok(text) => format!("{kept}; its last errors:\n{text}"),
+        match last_lines(&self.of(i).join(STDERR), LAST_LINES) {
+            Ok(lines) if lines.is_empty() => format!("It wrote no errors. {kept}"),
+            Ok(lines) => format!("{kept}; its last errors:\n    {}", lines.join("\n    ")),
             Err(error) => format!("{kept}; its errors cannot be read: {error}"),
         }
     }
@@ -109,20 +109,6 @@ fn fresh(dir: &Path) -> io::Result<String> {
             Err(error) => return Err(error),
         }
     }
-}
-
-/// The last lines of a file, indented; invalid UTF-8 is replaced.
-fn tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LAST_BYTES)))?;
-    let mut bytes = Vec::new();
-    file.take(LAST_BYTES).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.lines().collect();
-    let first = lines.len().saturating_sub(LAST_LINES);
-    let shown: Vec<String> = lines[first..].iter().map(|l| format!("    {l}")).collect();
-    Ok(shown.join("\n"))
 }
 
 #[cfg(test)]

@@ -146,3 +146,23 @@ fn what_a_command_detaches_ends_with_its_trial() {
     assert!(detached.lines().count() > 0);
     assert!(!detached.lines().any(lives), "{detached}");
 }
+
+#[test]
+fn the_window_waits_for_a_command_that_starts_slowly() {
+    let (folder, listener) = (Folder::new(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    let slow = format!("sleep 2; {LIMITED}");
+    let more = "--goal p99<50ms --rated 200 --trials 1 --levels 50,100 -o run.plimsoll";
+    let more = more.words();
+    let more: Vec<&str> = more.iter().map(String::as_str).collect();
+    folder.run(sweep(&url, &slow, &more)).says(0, &[]);
+    let db = rusqlite::Connection::open(folder.path("run.plimsoll")).unwrap();
+    let sql = "SELECT count(*), min(warm_up_ns) FROM trial WHERE asked_rps > 0";
+    let (trials, shortest): (i64, i64) = db
+        .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    assert!(
+        trials >= 2 && shortest >= 2_000_000_000,
+        "{trials} {shortest}"
+    );
+}

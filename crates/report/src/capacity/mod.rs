@@ -5,7 +5,7 @@ use crate::sentence::{Sentence, capital, words_if, words_of};
 use crate::table::Ink;
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CapacityStatus, Estimate, Goal, LatencyLimit, LightBasis,
-    MissedBy, Quantile, Workload,
+    LoadFormat, MissedBy, Quantile, Workload,
 };
 
 mod leading;
@@ -17,8 +17,20 @@ pub(crate) struct Subject {
     pub(crate) who: &'static str,
     pub(crate) trials: &'static str,
     pub(crate) is_table: bool,
+    /// An external generator offers the load, and may be the limit.
+    pub(crate) has_external_load: bool,
     /// The run has not made all of its trials.
     pub(crate) is_cut_short: bool,
+}
+
+fn measured_by(format: LoadFormat) -> &'static str {
+    match format {
+        LoadFormat::K6 => "The service, measured by k6,",
+        LoadFormat::Wrk2 => "The service, measured by wrk2,",
+        LoadFormat::Fortio => "The service, measured by fortio,",
+        LoadFormat::Pgbench => "The service, measured by pgbench,",
+        LoadFormat::Json => "The service, measured by its load command,",
+    }
 }
 
 impl Subject {
@@ -26,6 +38,7 @@ impl Subject {
         who: "This machine",
         trials: "trials",
         is_table: false,
+        has_external_load: false,
         is_cut_short: false,
     };
 
@@ -33,13 +46,19 @@ impl Subject {
         who: "The machine",
         trials: "rows",
         is_table: true,
+        has_external_load: false,
         is_cut_short: false,
     };
 
     pub(crate) fn of(workload: &Workload) -> Subject {
         match workload {
-            Workload::Http(_) | Workload::Command(_) => Subject {
+            Workload::Http(_) => Subject {
                 who: "The service",
+                ..Subject::THIS_MACHINE
+            },
+            Workload::Command(load) => Subject {
+                who: measured_by(load.format),
+                has_external_load: true,
                 ..Subject::THIS_MACHINE
             },
             Workload::Hash(_) => Subject::THIS_MACHINE,

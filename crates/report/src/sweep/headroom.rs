@@ -129,6 +129,10 @@ fn reason(subject: Subject, why: NoHeadroom) -> &'static str {
         NoHeadroom::NoValidTrial => "no level has a valid trial",
         NoHeadroom::CpuUnreadable => "CPU use could not be read",
         NoHeadroom::NotSaturated => "the service was not saturated",
+        NoHeadroom::CpuNeverBeyondHalf if subject.has_external_load => {
+            "CPU use never exceeded 50 %: something else saturates first, such as the load command or \
+             the service's threads"
+        }
         NoHeadroom::CpuNeverBeyondHalf => {
             "CPU use never exceeded 50 %: something else saturates first, such as the service's \
              threads"

@@ -292,6 +292,10 @@ fn changes_of_the_service(cases: &mut Cases) {
             most_rps: 10_000.0,
             waited_pct: Some(40.0),
         },
+        Doubt::BusyGenerator {
+            rate_rps: 6_700.0,
+            cpus: [0.94, 1.0],
+        },
         Doubt::Unserved {
             connections: 128,
             unserved: 124,

@@ -99,7 +99,7 @@ fn kind(workload: &Workload) -> &'static str {
     match workload {
         Workload::Hash(_) => "the hash service",
         Workload::Http(_) => "an HTTP server",
-        Workload::Command(_) => "a service that another generator loads",
+        Workload::Command(_) => "a service that an external generator loads",
         Workload::Imported(_) => "an imported table",
     }
 }

@@ -23,7 +23,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use syntax::{BodyDraft, Draft, Wrong};
 use template::Names;
-use values::{DataSet, Room};
+use values::{DataSet, TableLimits};
 
 /// Of the file, and of each that it names.
 const MOST_BYTES: u64 = 64 << 20;
@@ -181,12 +181,12 @@ fn built(
             "more than {MOST_REQUESTS} different requests; give fewer"
         )));
     }
-    let (mut sets, mut room) = (Vec::new(), Room::default());
+    let (mut sets, mut limits) = (Vec::new(), TableLimits::default());
     for set in draft.sets {
         let text = files
             .text(&beside(folder, &set.file))
             .map_err(at(set.line))?;
-        let read = DataSet::read(&set.name, &set.file, &text, set.random, &mut room);
+        let read = DataSet::read(&set.name, &set.file, &text, set.random, &mut limits);
         sets.push(read.map_err(|why| at(set.line)(format!("{}: {why}", set.file)))?);
     }
     let columns = Rc::default();

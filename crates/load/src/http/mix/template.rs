@@ -283,21 +283,21 @@ fn uuid(rng: &mut Xoshiro256PlusPlus) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::values::Room;
+    use super::super::values::TableLimits;
     use super::*;
     use rand_core::SeedableRng;
 
     fn filled(text: &str, place: Place) -> Result<String, String> {
-        let mut room = Room::default();
+        let mut limits = TableLimits::default();
         let users = DataSet::read(
             "u",
             "u.csv",
             "name,n\n\"a \"\"b\"\"\",1\n",
             false,
-            &mut room,
+            &mut limits,
         )?;
         let carts = "{\"items\": [1, \"x\"], \"note\": \"q\"}";
-        let carts = DataSet::read("carts", "c.jsonl", carts, true, &mut room)?;
+        let carts = DataSet::read("carts", "c.jsonl", carts, true, &mut limits)?;
         let supply = Supply::of(vec![users, carts]);
         let names = Names {
             sets: &supply.sets,

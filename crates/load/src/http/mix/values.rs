@@ -8,23 +8,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const MOST_ROWS: usize = 1 << 20;
 const MOST_COLUMNS: usize = 1000;
 
-/// What all tables of a file of requests together may still have: a value takes some 60 B.
+/// What is left of the limits on all tables of a file of requests together: a value takes some 60 B.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct TableLimits {
     values: usize,
     bytes: usize,
 }
 
-impl Default for Room {
-    fn default() -> Room {
-        Room {
+impl Default for TableLimits {
+    fn default() -> TableLimits {
+        TableLimits {
             values: 1 << 22,
             bytes: 64 << 20,
         }
     }
 }
 
-impl Room {
+impl TableLimits {
     fn take_text(&mut self, text: &str) -> Result<(), String> {
         let left = self.bytes.checked_sub(text.len());
         self.bytes = left.ok_or("all tables together have more than 64 MiB; give smaller ones")?;
@@ -73,15 +73,15 @@ impl DataSet {
         file: &str,
         text: &str,
         random: bool,
-        room: &mut Room,
+        limits: &mut TableLimits,
     ) -> Result<DataSet, String> {
-        room.take_text(text)?;
+        limits.take_text(text)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let ends = |end: &str| file.to_ascii_lowercase().ends_with(end);
         let columns = match (ends(".csv"), ends(".tsv")) {
-            (true, _) => table(text, b',', room)?,
-            (_, true) => table(text, b'\t', room)?,
-            _ if ends(".jsonl") || ends(".ndjson") => json_lines(text, room)?,
+            (true, _) => table(text, b',', limits)?,
+            (_, true) => table(text, b'\t', limits)?,
+            _ if ends(".jsonl") || ends(".ndjson") => json_lines(text, limits)?,
             _ => return Err("its name must end with .csv, .tsv, .jsonl or .ndjson".to_owned()),
         };
         let rows = columns.values().map(Vec::len).min().unwrap_or(0);
@@ -119,7 +119,7 @@ impl DataSet {
 
 type Columns = BTreeMap<String, Vec<Value>>;
 
-fn table(text: &str, delimiter: u8, room: &mut Room) -> Result<Columns, String> {
+fn table(text: &str, delimiter: u8, limits: &mut TableLimits) -> Result<Columns, String> {
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(delimiter)
         .from_reader(text.as_bytes());
@@ -135,7 +135,7 @@ fn table(text: &str, delimiter: u8, room: &mut Room) -> Result<Columns, String> 
     }
     for record in reader.records() {
         let record = record.map_err(|e| e.to_string())?;
-        room.take_row(columns.len())?;
+        limits.take_row(columns.len())?;
         for ((_, values), text) in columns.iter_mut().zip(&record) {
             if values.len() == MOST_ROWS {
                 return Err(format!("has more than {MOST_ROWS} rows"));
@@ -149,7 +149,7 @@ fn table(text: &str, delimiter: u8, room: &mut Room) -> Result<Columns, String> 
     Ok(columns.into_iter().collect())
 }
 
-fn json_lines(text: &str, room: &mut Room) -> Result<Columns, String> {
+fn json_lines(text: &str, limits: &mut TableLimits) -> Result<Columns, String> {
     let mut columns = Columns::new();
     let mut rows = 0;
     for (index, line) in text.lines().enumerate() {
@@ -163,7 +163,7 @@ fn json_lines(text: &str, room: &mut Room) -> Result<Columns, String> {
             return Err(format!("has more than {MOST_ROWS} rows"));
         }
         check_columns(object.len())?;
-        room.take_row(object.len())?;
+        limits.take_row(object.len())?;
         for (name, value) in object {
             let value = match value {
                 Json::String(text) => Value {
@@ -193,16 +193,16 @@ mod tests {
     use super::*;
 
     fn read(name: &str, file: &str, text: &str, random: bool) -> Result<DataSet, String> {
-        DataSet::read(name, file, text, random, &mut Room::default())
+        DataSet::read(name, file, text, random, &mut TableLimits::default())
     }
 
     #[test]
     fn tables_together_have_a_bound() {
-        let mut room = Room {
+        let mut limits = TableLimits {
             values: 6,
             bytes: 40,
         };
-        let mut read = |text: &str| DataSet::read("u", "u.csv", text, false, &mut room);
+        let mut read = |text: &str| DataSet::read("u", "u.csv", text, false, &mut limits);
         read("a,b\n1,2\n").unwrap();
         read("a,b\n1,2\n").unwrap();
         let refused = read("a,b\n1,2\n3,4\n").unwrap_err();

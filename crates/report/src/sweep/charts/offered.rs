@@ -12,10 +12,19 @@ pub(super) fn chart(view: View<'_>) -> Option<Chart> {
     }
     let levels = view.levels();
     levels.iter().find(|l| l.achieved_rps.is_some())?;
-    let hint = "Above: good answers per second against what was offered; on the diagonal all is \
-                answered. Below: what the load generator itself was late by (slip, p99).";
-    let description = "Achieved over offered rate, with the diagonal on which both are equal; below \
-                       it the generator's own lateness, logarithmic.";
+    let (hint, description) = match has_slip(levels) {
+        true => (
+            "Above: good answers per second against what was offered; on the diagonal all is \
+             answered. Below: what the load generator itself was late by (slip, p99).",
+            "Achieved over offered rate, with the diagonal on which both are equal; below it the \
+             generator's own lateness, logarithmic.",
+        ),
+        false => (
+            "Good answers per second against what was offered; on the diagonal all is answered. How \
+             late the load generator was (slip) is not known.",
+            "Achieved over offered rate, with the diagonal on which both are equal.",
+        ),
+    };
     Some(Chart {
         description: description.to_owned(),
         panels: panels(levels),
@@ -69,6 +78,11 @@ fn slip(level: &LevelFinding) -> Option<f64> {
     level.slip_us.as_ref().map(|slip| slip.p99)
 }
 
+/// An external generator does not state it.
+fn has_slip(levels: &[LevelFinding]) -> bool {
+    levels.iter().any(|level| slip(level).is_some())
+}
+
 fn table(levels: &[LevelFinding]) -> Vec<Column> {
     let of = ColumnsOf(levels);
     vec![
@@ -100,11 +114,10 @@ fn panels(levels: &[LevelFinding]) -> Vec<Panel> {
     let slip = data(slip);
     let late = Axis::latency("generator late by, p99", slip.iter().map(|d| d.y));
     let slip = vec![Series::joined("", Tone::Slip, Shape::Square, slip)];
-    vec![
-        Panel::of(x.clone(), Axis::new(label, scale, Unit::Rate), answered),
-        Panel {
-            height: Height::Fixed(78.0),
-            ..Panel::of(x, late, slip)
-        },
-    ]
+    let lateness = has_slip(levels).then(|| Panel {
+        height: Height::Fixed(78.0),
+        ..Panel::of(x.clone(), late, slip)
+    });
+    let answered = Panel::of(x, Axis::new(label, scale, Unit::Rate), answered);
+    std::iter::once(answered).chain(lateness).collect()
 }

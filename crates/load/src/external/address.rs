@@ -1,4 +1,4 @@
-//! Where the service is that another generator loads.
+//! The address of a service that an external generator loads.
 
 use crate::LoadError;
 use http::Uri;
@@ -14,7 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 /// # Errors
 /// [`LoadError::Mistake`] if `url` has no host or port, [`LoadError::Service`] if nothing listens
 /// there.
-pub fn reach(url: &str) -> Result<SocketAddr, LoadError> {
+pub fn connect(url: &str) -> Result<SocketAddr, LoadError> {
     let shown = shown_url(url);
     let unclear = || {
         LoadError::Mistake(format!(

@@ -45,7 +45,7 @@ fn a_summary_of_k6_has_good_answers_and_the_percentiles_that_it_states() {
     [(0.5, 150.0), (0.9, 220.0), (0.99, 3900.0), (0.999, 5700.0)]
         .into_iter()
         .for_each(|(q, wanted)| about(&output, q, wanted));
-    assert!(output.quantiles.have(0.999) && !output.quantiles.have(0.95));
+    assert!(output.quantiles.include(0.999) && !output.quantiles.include(0.95));
     let without = K6.replace("\"max\"", "\"min\"");
     let refused = read_of(LoadFormat::K6, "", &[("out", &without)]).unwrap_err();
     assert!(refused.contains("--summary-trend-stats"), "{refused}");
@@ -90,7 +90,7 @@ fn what_wrk2_prints_has_counts_errors_and_percentiles() {
     assert_eq!(output.latency.count(), 1996);
     about(&output, 0.5, 860.0);
     about(&output, 0.99, 1850.0);
-    assert!(output.quantiles.have(0.99) && output.quantiles.have(0.999));
+    assert!(output.quantiles.include(0.99) && output.quantiles.include(0.999));
     assert!(read_of(LoadFormat::Wrk2, "4001 requests in 20.00s, 1KB read", &[]).is_err());
 }
 
@@ -139,7 +139,7 @@ fn any_generator_may_print_a_line_of_json() {
     let counts = r#"{"seconds": 2, "completed": 3, "latency_counts_ms": [[1, 2], [4, 1]]}"#;
     let output = read_of(LoadFormat::Json, counts, &[]).unwrap();
     assert_eq!(output.latency.count(), 3);
-    assert!(output.quantiles.have(0.123));
+    assert!(output.quantiles.include(0.123));
     for wrong in [
         "",
         "{}",
@@ -158,7 +158,7 @@ fn any_generator_may_print_a_line_of_json() {
 
 /// What becomes of a line where `rate` was asked for 2 s and the command ran for 2.5 s.
 fn work(rate: f64, line: &str, format: LoadFormat) -> Result<Work, String> {
-    let asked = Asked {
+    let asked = LoadParameters {
         rate: plimsoll_model::Rate::per_second(rate).unwrap(),
         duration: Duration::from_secs(2),
         seed: 1,

@@ -1,4 +1,4 @@
-//! The output of load generators of others: k6, wrk2, fortio, pgbench, or any that prints one line
+//! External load generators and their output: k6, wrk2, fortio, pgbench, or any that prints one line
 //! of JSON.
 //!
 //! They say what they measured, and not how late they sent it, so the slip of such a load is
@@ -12,9 +12,9 @@ mod pgbench;
 mod process;
 mod wrk2;
 
-pub use address::reach;
+pub use address::connect;
 use plimsoll_model::{Errors, Histogram, LoadFormat, Work};
-pub use process::{Asked, RunningCommand, check, start};
+pub use process::{LoadParameters, RunningCommand, check, start};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -59,7 +59,7 @@ pub enum Quantiles {
 
 impl Quantiles {
     /// Whether the output states this one.
-    pub fn have(&self, q: f64) -> bool {
+    pub fn include(&self, q: f64) -> bool {
         match self {
             Quantiles::All => true,
             Quantiles::Only(stated) => stated.iter().any(|one| (one - q).abs() < 1e-9),
@@ -74,7 +74,12 @@ impl Output {
     /// # Errors
     /// It did something else, as a clause: more requests than it was asked for, which several in each
     /// iteration of a script are, or for another time.
-    pub fn work(self, asked: Asked, ran: Duration, format: LoadFormat) -> Result<Work, String> {
+    pub fn work(
+        self,
+        asked: LoadParameters,
+        ran: Duration,
+        format: LoadFormat,
+    ) -> Result<Work, String> {
         let (lasted, wanted) = (self.lasted.as_secs_f64(), asked.duration.as_secs_f64());
         // It may take longer where it waits for the last answers.
         if lasted < LEAST_SENT * wanted || lasted > EXCESS * ran.as_secs_f64() {

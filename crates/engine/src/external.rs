@@ -1,4 +1,4 @@
-//! Trials whose load another generator offers.
+//! Trials whose load an external generator offers.
 //!
 //! ```text
 //! command starts | warm-up | window | command ends, its output is read
@@ -16,7 +16,7 @@ use crate::sensors::TrialSensors;
 use crate::window::{fill, idle_trial, unix_ms};
 use plimsoll_control::{AdoptedOrphans, Scratch};
 use plimsoll_host::{CpuMeter, Root, ServiceSource};
-use plimsoll_load::foreign::{Asked, Output, start};
+use plimsoll_load::external::{LoadParameters, Output, start};
 use plimsoll_model::{
     Bounds, CpuSet, Goal, LoadCommand, Plan, Rate, Trial, TrialSetting, TrialSpec, human_duration,
 };
@@ -29,7 +29,7 @@ const SHOWN: [f64; 3] = [0.5, 0.99, 0.999];
 
 /// Runs idle trials, and trials at a rate that a command offers.
 #[derive(Debug)]
-pub struct CommandedLoad {
+pub struct ExternalLoad {
     load: LoadCommand,
     goals: Vec<Goal>,
     generator: CpuSet,
@@ -38,22 +38,22 @@ pub struct CommandedLoad {
     sensors: TrialSensors,
     scratch: Scratch,
     /// How long the command runs before it sends, as far as is known.
-    start_up: Duration,
+    longest_startup: Duration,
     /// What the command detaches, if it comes to this process.
     orphans: Option<AdoptedOrphans>,
 }
 
 /// A trial whose window may have opened too early.
-struct Begun<S, O> {
+struct Attempt<S, O> {
     trial: Trial<S, O>,
     /// How long the command ran without sending.
-    unsent: Duration,
+    startup: Duration,
 }
 
 /// How often a trial is begun, each time with more room for the start of the command.
 const MOST_STARTS: u32 = 3;
 
-impl CommandedLoad {
+impl ExternalLoad {
     /// A runner of `plan`'s trials, whose load is `load`, with its files in `scratch`.
     pub fn new(
         plan: &Plan,
@@ -61,8 +61,8 @@ impl CommandedLoad {
         root: &Root,
         sensors: TrialSensors,
         scratch: Scratch,
-    ) -> CommandedLoad {
-        CommandedLoad {
+    ) -> ExternalLoad {
+        ExternalLoad {
             load: load.clone(),
             goals: plan.goals.clone(),
             generator: plan.run.cpus.generator.clone(),
@@ -70,7 +70,7 @@ impl CommandedLoad {
             root: root.clone(),
             sensors,
             scratch,
-            start_up: Duration::ZERO,
+            longest_startup: Duration::ZERO,
             orphans: AdoptedOrphans::adopt(root),
         }
     }
@@ -83,27 +83,28 @@ impl CommandedLoad {
         stop: &AtomicBool,
     ) -> Result<Option<Trial<S, O>>, RunError> {
         for _ in 0..MOST_STARTS {
-            let lead = self.load.format.lead() + spec.warm_up.max + self.start_up;
-            let asked = Asked {
+            let lead = self.load.format.lead() + spec.warm_up.max + self.longest_startup;
+            let asked = LoadParameters {
                 rate,
                 duration: whole_seconds(lead + spec.window),
                 seed: spec.seed,
             };
-            let Some(Begun { trial, unsent }) = self.once(spec, (asked, lead), observer, stop)?
+            let Some(Attempt { trial, startup }) =
+                self.once(spec, (asked, lead), observer, stop)?
             else {
                 return Ok(None);
             };
             // It may have begun to send as late as that.
-            if unsent <= lead {
+            if startup <= lead {
                 return Ok(Some(trial));
             }
-            self.start_up = unsent;
+            self.longest_startup = startup;
         }
         Err(RunError::Stuck(format!(
             "the load command `{}` runs for {} longer than it says that it sends, each time more, so \
              there is no time of which it is known that it sent; have it start faster",
             self.load.command,
-            human_duration(self.start_up)
+            human_duration(self.longest_startup)
         )))
     }
 
@@ -111,10 +112,10 @@ impl CommandedLoad {
     fn once<S: TrialSetting, O: Default>(
         &self,
         spec: &TrialSpec<S>,
-        (asked, lead): (Asked, Duration),
+        (asked, lead): (LoadParameters, Duration),
         observer: &mut dyn Observer,
         stop: &AtomicBool,
-    ) -> Result<Option<Begun<S, O>>, RunError> {
+    ) -> Result<Option<Attempt<S, O>>, RunError> {
         let mut trial = Trial::begun(spec.clone(), unix_ms());
         let mut sensors = self.sensors.open(&[], &[])?;
         let mut generator = CpuMeter::open(&self.root, &ServiceSource::Children)?;
@@ -148,8 +149,8 @@ impl CommandedLoad {
         trial.steady = true;
         trial.took = began.elapsed();
         trial.verdict = validity::judge(&self.bounds, &trial, Allowance::default());
-        let unsent = ran.saturating_sub(trial.window);
-        Ok(Some(Begun { trial, unsent }))
+        let startup = ran.saturating_sub(trial.window);
+        Ok(Some(Attempt { trial, startup }))
     }
 
     /// Whether the output states what the goals ask for and what is shown of every trial.
@@ -160,7 +161,7 @@ impl CommandedLoad {
         });
         let missing = of_goals
             .chain(SHOWN)
-            .find(|quantile| output.completed > 0 && !output.quantiles.have(*quantile));
+            .find(|quantile| output.completed > 0 && !output.quantiles.include(*quantile));
         missing.map_or(Ok(()), |quantile| {
             Err(RunError::Usage(format!(
                 "the output of the load command does not have the p{} of the latency; have it print \
@@ -176,7 +177,7 @@ fn whole_seconds(time: Duration) -> Duration {
     Duration::from_secs(time.as_secs() + u64::from(time.subsec_nanos() > 0))
 }
 
-impl<S: TrialSetting, O: Default> Runner<S, O> for CommandedLoad {
+impl<S: TrialSetting, O: Default> Runner<S, O> for ExternalLoad {
     fn run(
         &mut self,
         spec: &TrialSpec<S>,

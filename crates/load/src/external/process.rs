@@ -1,13 +1,14 @@
-//! A load generator of others as a process.
+//! An external load generator as a process.
 
 use super::{Output, read};
 use crate::LoadError;
+use crate::output_tail::last_lines;
 use plimsoll_control::{Scratch, Working};
 use plimsoll_model::{CpuSet, LoadCommand, LoadFormat, Rate, human_duration, shown_url};
 use plimsoll_pool::keep_this_thread_on;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,19 +20,21 @@ const GRACE: Duration = Duration::from_secs(30);
 /// One that ends after less than this share of its time has failed.
 const LEAST_SHARE: f64 = 0.9;
 const POLL: Duration = Duration::from_millis(20);
+/// Lines of its output that an error has.
+const LAST_LINES: usize = 3;
 /// The folder of a trial in the scratch directory.
 const FOLDER: &str = "trial";
 
-/// What a command is asked for.
+/// What the command of a trial gets.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Asked {
+pub struct LoadParameters {
     pub rate: Rate,
     /// In whole seconds.
     pub duration: Duration,
     pub seed: u64,
 }
 
-impl Asked {
+impl LoadParameters {
     /// The rate as commands get it: whole from 100/s up, because many take whole ones only, and
     /// else with two digits.
     fn rate(self) -> String {
@@ -42,7 +45,7 @@ impl Asked {
     }
 
     /// The command with its values.
-    fn filled(self, load: &LoadCommand, out: &Path) -> String {
+    fn substitute_into(self, load: &LoadCommand, out: &Path) -> String {
         let duration = self.duration.as_secs().to_string();
         let out = out.display().to_string();
         let seed = (self.seed % (1 << 31)).to_string();
@@ -98,7 +101,7 @@ pub fn check(load: &LoadCommand) -> Result<(), LoadError> {
 #[derive(Debug)]
 pub struct RunningCommand {
     load: LoadCommand,
-    asked: Asked,
+    asked: LoadParameters,
     began: Instant,
     child: Option<Child>,
     working: Working,
@@ -111,7 +114,7 @@ pub struct RunningCommand {
 /// It cannot be started.
 pub fn start(
     load: &LoadCommand,
-    asked: Asked,
+    asked: LoadParameters,
     cpus: &CpuSet,
     scratch: &Scratch,
 ) -> Result<RunningCommand, LoadError> {
@@ -123,7 +126,7 @@ pub fn start(
     fs::create_dir(&folder).map_err(|error| failed(files, error))?;
     let file = |name: &str| File::create(folder.join(name)).map_err(|error| failed(files, error));
     let out = scratch.path().join(FOLDER).join("out");
-    let line = asked.filled(load, &out);
+    let line = asked.substitute_into(load, &out);
     let mut command = Command::new("sh");
     command
         .args(["-c", &line])
@@ -216,32 +219,24 @@ impl RunningCommand {
     }
 
     fn failed(&self, what: &str) -> LoadError {
-        let said = self.last_words();
-        LoadError::Service(format!(
-            "the load command `{}` {what}{said}",
-            self.load.command
-        ))
+        let (command, tail) = (&self.load.command, self.output_tail());
+        LoadError::Service(format!("the load command `{command}` {what}{tail}"))
     }
 
-    /// The end of what it has printed, of which the last lines say most.
-    fn last_words(&self) -> String {
+    /// The end of its standard error, or else of its standard output, as a clause.
+    fn output_tail(&self) -> String {
         let folder = self.scratch.held().join(FOLDER);
-        let mut said = String::new();
-        for name in ["stderr", "stdout"] {
-            let mut bytes = Vec::new();
-            let file = File::open(folder.join(name));
-            let _ = file.and_then(|file| file.take(1 << 20).read_to_end(&mut bytes));
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
-            if !lines.is_empty() {
-                let last = lines[lines.len().saturating_sub(3)..].join(" / ");
-                // It may have the URL from us, whose secrets are not shown.
-                let last = last.replace(&self.load.url, &shown_url(&self.load.url));
-                said = format!("; it says: {last}");
-                break;
-            }
-        }
-        said
+        let lines = ["stderr", "stdout"]
+            .iter()
+            .filter_map(|name| last_lines(&folder.join(name), LAST_LINES).ok())
+            .find(|lines| !lines.is_empty());
+        let Some(lines) = lines else {
+            return String::new();
+        };
+        // It may have the URL from us, whose secrets are not shown.
+        let tail = lines.join(" / ");
+        let tail = tail.replace(&self.load.url, &shown_url(&self.load.url));
+        format!("; it says: {tail}")
     }
 }
 
