@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-const WORK: &str = "echo $$; trap '' HUP TERM; while :; do echo; sleep 0.05; done >work";
+const WORK: &str = "trap '' HUP TERM; while :; do echo; sleep 0.05; done >work";
 
 /// A `side` that was killed, and the command that it has left.
 struct Left {
@@ -28,11 +28,13 @@ impl Left {
 
     fn restricted() -> Left {
         let place = SideFolder::new();
-        let running = place.running("-q", WORK);
+        let running = place.running("-q", &format!("echo $$; {WORK}"));
         let pid = running.line.clone();
         Left::by(place, running, pid)
     }
 
+    /// A busy machine freezes it before its first line, which would then be written
+    /// into a closed pipe: it writes none.
     fn frozen() -> Left {
         let place = SideFolder::new();
         let server = Server::start(server::SEVEN);

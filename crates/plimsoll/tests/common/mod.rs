@@ -140,7 +140,7 @@ pub(crate) fn table(name: &str) -> String {
 pub(crate) fn wait(what: &str, mut done: impl FnMut() -> bool) {
     let end = Instant::now() + LONG;
     while !done() {
-        assert!(Instant::now() < end, "waited in vain for {what}");
+        assert!(Instant::now() < end, "{what} did not come within {LONG:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
