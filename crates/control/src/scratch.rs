@@ -31,9 +31,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A directory that only this user can read. Clones share it; the last clone
-/// removes it if it is empty.
+/// removes it with all that is in it, unless something of it is kept.
 #[derive(Debug, Clone)]
 pub struct Scratch {
     made: Arc<Made>,
@@ -45,6 +46,7 @@ struct Made {
     folder: File,
     journal: Journal,
     entry: Entry,
+    is_kept: AtomicBool,
 }
 
 /// A process that works in the directory. It stays in the journal until this is
@@ -91,6 +93,7 @@ impl Scratch {
                     folder,
                     journal: journal.clone(),
                     entry,
+                    is_kept: AtomicBool::new(false),
                 }),
             }),
             Err(source) => {
@@ -159,6 +162,11 @@ impl Scratch {
         remove(self.made.journal.root(), &self.held().join(name))
     }
 
+    /// Leaves what is in it at the end, for the user.
+    pub fn keep(&self) {
+        self.made.is_kept.store(true, Ordering::Relaxed);
+    }
+
     /// For display; see [`Scratch::held`].
     pub fn path(&self) -> &Path {
         &self.made.path
@@ -173,11 +181,16 @@ impl Scratch {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // Fails if a file in it is kept.
-        let _ = fs::remove_dir(&self.path);
-        // A repair reports what is mounted in it.
-        let mounted = mounted_within(self.journal.root(), &self.path);
-        if !matches!(mounted, Ok(Some(_))) {
+        let is_done = match self.is_kept.load(Ordering::Relaxed) {
+            // Fails unless what was kept is gone.
+            true => {
+                let _ = fs::remove_dir(&self.path);
+                true
+            }
+            // What cannot be removed, the next start tries again, and reports.
+            false => remove(self.journal.root(), &self.path).is_ok(),
+        };
+        if is_done {
             let _ = self.journal.mark_undone(self.entry);
         }
     }
@@ -238,11 +251,35 @@ pub(crate) fn remove(root: &Root, folder: &Path) -> Result<(), ControlError> {
         let folder = resolved;
         return Err(ControlError::Mounted { folder, point });
     }
-    match fs::remove_dir_all(folder) {
+    let removed = fs::remove_dir_all(folder).or_else(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied if !geteuid().is_root() => {
+            make_writable(folder);
+            fs::remove_dir_all(folder)
+        }
+        _ => Err(error),
+    });
+    match removed {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
             Err(ControlError::file(folder, "removed", e))
         }
         _ => Ok(()),
+    }
+}
+
+/// Gives a user other than root the right to remove what is in a folder of its own, which a program
+/// may have taken from it (Go's module cache does). What fails shows when it is removed. Not for
+/// root, who has that right: another process could put a link in place of a folder meanwhile.
+fn make_writable(folder: &Path) {
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    let mut all = vec![folder.to_owned()];
+    while let Some(one) = all.pop() {
+        let _ = fs::set_permissions(&one, fs::Permissions::from_mode(0o700));
+        let entries = fs::read_dir(&one).into_iter().flatten().flatten();
+        all.extend(
+            entries
+                .map(|entry| entry.path())
+                .filter(|path| is_folder(path)),
+        );
     }
 }
 

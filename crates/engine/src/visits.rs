@@ -83,15 +83,36 @@ pub fn typical<'a, S: 'a, O: 'a>(
     }
 }
 
-/// The trial of the idle machine, if the plan wants one (again).
+/// The trial without load before all others, if the plan wants one (again).
 pub fn idle<S: TrialSetting, O>(
     run: &RunPlan,
     idle: S,
     trials: &[Trial<S, O>],
     seed: u64,
 ) -> Option<TrialSpec<S>> {
-    let is_idle = |t: &&Trial<S, O>| t.spec.phase == Phase::Idle;
-    let tried: Vec<&Trial<S, O>> = trials.iter().filter(is_idle).collect();
+    let (before, _) = trials.split_at(plimsoll_study::loaded_from(trials));
+    one_idle(run, idle, before.iter(), seed)
+}
+
+/// The trial without load after all others, likewise: a service may work on.
+pub fn idle_again<S: TrialSetting, O>(
+    run: &RunPlan,
+    idle: S,
+    trials: &[Trial<S, O>],
+    seed: u64,
+) -> Option<TrialSpec<S>> {
+    let (_, after) = trials.split_at(plimsoll_study::loaded_from(trials));
+    let idles = after.iter().filter(|t| t.spec.phase == Phase::Idle);
+    one_idle(run, idle, idles, seed).filter(|_| !after.is_empty())
+}
+
+fn one_idle<'a, S: TrialSetting + 'a, O: 'a>(
+    run: &RunPlan,
+    idle: S,
+    tried: impl Iterator<Item = &'a Trial<S, O>>,
+    seed: u64,
+) -> Option<TrialSpec<S>> {
+    let tried: Vec<&Trial<S, O>> = tried.collect();
     let wanted = match tried.last() {
         None => !run.idle.is_zero(),
         Some(last) => !last.verdict.is_valid() && tried.len() <= run.bounds.retries as usize,

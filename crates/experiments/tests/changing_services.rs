@@ -151,6 +151,9 @@ fn a_confirmation_is_as_long_as_asked_and_a_minute_where_latency_rises_late() {
     assert_eq!(confirmed("M/M/4", ""), seconds(12));
     assert_eq!(confirmed("M/M/4", "--quick"), None);
     assert_eq!(confirmed("M/M/4", "--confirm 90s"), seconds(90));
+    // What carries all loads is no less to be confirmed.
+    let far_below = "--rated 100 --confirm 90s";
+    assert_eq!(confirmed("M/M/4", far_below), seconds(90));
     assert_eq!(confirmed("token bucket of 1 s", ""), seconds(60));
 }
 

@@ -206,6 +206,12 @@ pub enum Doubt {
         /// Of how many valid ones.
         of: usize,
     },
+    /// The service was idle before the load, and busy when it was over: it works on after its
+    /// answers.
+    WorksOn {
+        /// Its CPU use before the load and in the seconds after it, in percent.
+        cpu_pct: [f64; 2],
+    },
     /// CPU use hardly depends on the load, so no threshold follows from it.
     FlatCpu {
         /// What it is at any load, in percent.
@@ -248,6 +254,7 @@ impl Doubt {
                 | Doubt::FasterBeyond { .. }
                 | Doubt::KeptBeyond { .. }
                 | Doubt::Disturbed { .. }
+                | Doubt::WorksOn { .. }
         )
     }
 

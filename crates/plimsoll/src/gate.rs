@@ -208,7 +208,7 @@ fn supervise(
         let (due, sooner) = gating.due();
         let wait = due.saturating_duration_since(Instant::now());
         for signal in signals.wait_beside(sooner, wait) {
-            match (signal, job.as_ref()) {
+            match (signal, job.as_mut()) {
                 (Signal::Pause, _) => {
                     gating.suspend(true, notify)?;
                     signals.pause();

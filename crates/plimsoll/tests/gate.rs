@@ -122,6 +122,19 @@ fn second_gate_is_refused_and_the_log_replays() {
 }
 
 #[test]
+fn a_command_that_ignores_signals_is_killed_at_a_second_one() {
+    let (folder, _alone) = alone();
+    let deaf = "trap : HUP INT TERM; : >deaf; while :; do sleep 0.05; done";
+    let mut child = running(&folder, &format!("-q {SPIN} -- sh -c '{deaf}'"));
+    wait("the command", || folder.path("deaf").exists());
+    wait("its end", || {
+        send(&child, &[Signal::TERM]);
+        child.try_wait().unwrap().is_some()
+    });
+    assert_eq!(child.wait().unwrap().code(), Some(137));
+}
+
+#[test]
 fn gate_on_a_process_ends_with_it_or_at_a_signal() {
     let (folder, _alone) = alone();
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {

@@ -74,6 +74,7 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
         Doubt::CpuTimeVaries { by_pct } => cpu_time_varies(by_pct),
         Doubt::RisesLate { goal } => rises_late(goal),
         Doubt::Disturbed { trials, of } => disturbed(trials, of),
+        Doubt::WorksOn { cpu_pct } => works_on(cpu_pct),
         Doubt::FlatCpu { cpu_pct, because } => flat_cpu(cpu_pct, because),
         Doubt::UnclearCpu {
             at_low_pct,
@@ -291,11 +292,21 @@ fn disturbed(trials: usize, of: usize) -> String {
     )
 }
 
+fn works_on(cpu_pct: [f64; 2]) -> String {
+    let [before, after] = cpu_pct.map(number::pct);
+    format!(
+        "The service used {before} % of its CPUs before the load and {after} % after it, without \
+         any: it works on after its answers, or polls for a while. Work that it puts off piles up \
+         at a load that it seems to carry; look at its queues before acting on the capacity."
+    )
+}
+
 fn flat_cpu(cpu_pct: f64, because: FlatBecause) -> String {
     let cpu = number::pct(cpu_pct);
     let why = match because {
         FlatBecause::Service => {
-            "The service polls: its own CPU time hardly depends on the load either."
+            "The service polls, or works on after its answers: its own CPU time hardly depends on \
+             the load either."
         }
         FlatBecause::OtherLoad => {
             "Other processes use what the service leaves, whose own CPU time follows the load: \

@@ -235,6 +235,21 @@ fn implies(strict: &CapacityFinding, loose: &CapacityFinding) -> bool {
     q >= of && limit <= loose_limit
 }
 
+/// The rate up to which a goal was kept that no load has missed, where `highest` is the
+/// highest of them: what is stated of it, and what a confirmation is to try.
+pub fn stated_of_all_kept(
+    highest: f64,
+    bound: &Bound,
+    evidence: &[Evidence],
+    plan: &Plan,
+    trials: &[Trial],
+) -> f64 {
+    match below_saturation(Boundary::Above(highest), bound, evidence, plan, trials) {
+        (Boundary::Above(rate), _) => rate,
+        _ => highest,
+    }
+}
+
 /// A goal that was kept at all loads is shown below saturation only: at it a queue grows
 /// for as long as the load lasts, and a trial is too short for a loose limit.
 fn below_saturation(

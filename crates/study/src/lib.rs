@@ -33,6 +33,7 @@ mod flat;
 pub mod gate_power;
 mod headroom;
 mod hints;
+mod idle;
 pub mod isotonic;
 pub mod judge;
 mod levels;
@@ -75,6 +76,12 @@ pub fn measured<S: Clone, O: Clone>(trials: &[Trial<S, O>]) -> Cow<'_, [Trial<S,
     }
 }
 
+/// How many trials without load come before the first with one.
+pub fn loaded_from<S, O>(trials: &[Trial<S, O>]) -> usize {
+    let is_loaded = |t: &Trial<S, O>| t.spec.phase != Phase::Idle;
+    trials.iter().position(is_loaded).unwrap_or(trials.len())
+}
+
 /// All that can be concluded from the trials of a run so far.
 pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let trials = &*measured(trials);
@@ -97,10 +104,11 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     let rate = rated.as_ref().and_then(|r| Rate::per_second(r.rate_rps));
     let mut doubts = doubts::of(plan, trials, rate, &levels, &capacity);
     doubts.extend(flat);
+    doubts.extend(idle::works_on(plan, trials));
     doubts.extend(drift::doubts(plan, trials, &asked, &capacity));
     let carried: Vec<&Trial> = at_rates(trials).filter(|t| trial_is_carried(t)).collect();
     Findings {
-        idle_cpu_pct: idle_cpu_pct(plan, trials, CpuGauge::ServiceCpus),
+        idle_cpu_pct: idle::before_pct(plan, trials, CpuGauge::ServiceCpus),
         light_load: asked.light_load().cloned(),
         cpu_pooled: cpu_pooled(plan, curve.as_ref()),
         doubts,
@@ -222,13 +230,6 @@ fn curve_through<'a>(
         })
         .collect();
     Curve::of(&points, plan.run.seed)
-}
-
-fn idle_cpu_pct(plan: &Plan, trials: &[Trial], gauge: CpuGauge) -> Option<f64> {
-    let idle = trials
-        .iter()
-        .rfind(|t| t.spec.phase == Phase::Idle && t.verdict.is_valid())?;
-    cpu_use::share(plan, idle, gauge).map(Share::pct)
 }
 
 #[cfg(test)]

@@ -37,12 +37,24 @@ impl Group {
             // The folder that may be frozen comes first: it may lack some of the
             // processes.
             let mut folders = self.made.iter().rev().map(|made| &made.folder);
-            return folders.try_for_each(|folder| folder::kill(folder));
+            folders.try_for_each(|folder| folder::kill(folder))?;
+            return self.kill_outside();
         }
         for tree in self.trees() {
             tree::kill(&self.root, tree)?;
         }
         self.reap()
+    }
+
+    /// Kills commands that have left the cgroups, which root can, with what they have started.
+    fn kill_outside(&self) -> Result<(), ControlError> {
+        for leader in &self.leaders {
+            // A zombie keeps its PID, also as the number of its process group.
+            if ProcessKey::now(&self.root, leader.pid)? == Some(*leader) {
+                tree::kill(&self.root, Tree::marked(*leader, None, &[]))?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds the CPU time of a command that was reaped ([`wait_with_cpu_time`]).

@@ -48,6 +48,20 @@ fn it_is_new_and_private() {
 }
 
 #[test]
+fn it_is_removed_with_all_that_is_in_it_unless_that_is_kept() {
+    let parent = tempfile::tempdir().unwrap();
+    let [removed, kept] = [(); 2].map(|()| make(&parent));
+    let paths = [&removed, &kept].map(|one| {
+        fs::create_dir(one.held().join("folder")).unwrap();
+        one.path().to_owned()
+    });
+    kept.keep();
+    drop((removed, kept));
+    assert_eq!(paths.map(|path| path.exists()), [false, true]);
+    assert_eq!(fs::read_dir(journals(&parent).dir()).unwrap().count(), 0);
+}
+
+#[test]
 fn the_next_start_ends_processes_and_removes_the_folder() {
     let parent = tempfile::tempdir().unwrap();
     let scratch = make(&parent);

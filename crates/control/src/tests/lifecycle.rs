@@ -56,6 +56,24 @@ fn a_frozen_command_is_killed_with_its_children() {
 }
 
 #[test]
+fn a_command_that_leaves_its_cgroups_is_killed() {
+    let bench = Bench::new();
+    for (name, mut group) in groups(&bench, HELD, AtEnd::Kill) {
+        let file = bench.dir.path().join("left");
+        let script = format!(
+            "for all in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do \
+             echo $$ >$all; done 2>/dev/null; : >'{}'; sleep 1000 & wait",
+            file.display()
+        );
+        let mut child = shell(&mut group, &script);
+        wait("the command to leave", || file.exists());
+        group.kill().unwrap();
+        assert!(!child.wait().unwrap().success(), "{name}");
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
 fn a_command_started_in_a_frozen_group_waits() {
     let bench = Bench::new();
     for (name, mut group) in groups(&bench, HELD, AtEnd::Kill) {

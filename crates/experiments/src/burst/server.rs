@@ -93,7 +93,9 @@ impl Server {
         machine: &Machine,
     ) -> Result<Result<(), String>, RunError> {
         let mut listens = false;
-        let own = self.group.processes()?;
+        let mut own = self.group.processes()?;
+        // It may have moved itself out of the cgroup.
+        own.push(self.pid());
         for address in client.addresses() {
             match listeners(&machine.root, *address)? {
                 Listeners::NotListening => continue,

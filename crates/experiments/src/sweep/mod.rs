@@ -1,6 +1,6 @@
 //! `plimsoll sweep`: how much load does this machine carry?
 //!
-//! An idle baseline; calibration of the rated rate by open-loop trials that
+//! The machine without load; calibration of the rated rate by open-loop trials that
 //! double; then the graduated levels, shuffled and mirrored, each pass followed
 //! by repeats of its invalid trials; on cores of two threads some trials at full
 //! load on one thread of each core and on both; then short trials that narrow

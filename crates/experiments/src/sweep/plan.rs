@@ -4,11 +4,11 @@ use super::{search, threads};
 use plimsoll_engine::calibration::{CALIBRATION_TRIALS, rated_or_next};
 use plimsoll_engine::order::derive;
 use plimsoll_engine::pace::paced;
-use plimsoll_engine::visits::{AROUND, graduated, idle, progress, visited};
+use plimsoll_engine::visits::{AROUND, graduated, idle, idle_again, progress, visited};
 use plimsoll_engine::{Next, Planner, Progress, warm_up};
 use plimsoll_model::{Phase, Plan, Rate, Setting, Trial, TrialSpec};
 use plimsoll_study::connections::adjustable;
-use plimsoll_study::measured;
+use plimsoll_study::{loaded_from, measured};
 use std::time::Duration;
 
 /// Plans the trials of a sweep.
@@ -40,6 +40,7 @@ impl Planner for SweepPlanner<'_> {
         graduated(&plan.run, &settings(plan, rated, connections), trials, seed)
             .or_else(|| threads::step(plan, trials, seed))
             .or_else(|| search::step(plan, trials, seed))
+            .or_else(|| idle_again(&plan.run, Setting::Idle, trials, seed))
             .map_or(Next::Done, |spec| Next::Trial(over(spec)))
     }
 
@@ -54,8 +55,12 @@ impl Planner for SweepPlanner<'_> {
             false => 0,
         };
         let one_calibration = plan.run.warm_up.min + plan.calibration.window + AROUND;
-        let idle_left =
-            idle(&plan.run, Setting::Idle, trials, 0).map_or(Duration::ZERO, |i| i.window);
+        let window = |spec: Option<TrialSpec>| spec.map_or(Duration::ZERO, |spec| spec.window);
+        let idle_left = window(idle(&plan.run, Setting::Idle, trials, 0))
+            + match trials.len() > loaded_from(trials) {
+                true => window(idle_again(&plan.run, Setting::Idle, trials, 0)),
+                false => plan.run.idle,
+            };
         let before = one_calibration * calibrations_left as u32 + idle_left + warm_up;
         let visits = progress(&plan.run, plan.levels.len(), trials, before);
         Progress {
@@ -72,10 +77,10 @@ impl Planner for SweepPlanner<'_> {
 /// A trial's setting in words.
 pub fn describe(spec: &TrialSpec) -> String {
     let Setting::Offer { rate, connections } = spec.setting else {
-        return "idle baseline".to_owned();
+        return "no load".to_owned();
     };
     match spec.phase {
-        Phase::Idle => "idle baseline".to_owned(),
+        Phase::Idle => "no load".to_owned(),
         Phase::WarmUp => format!("warm-up at {rate}"),
         Phase::Calibration => match connections {
             Some(connections) => format!("calibration at {rate} over {connections} connections"),

@@ -4,7 +4,7 @@
 
 use plimsoll_model::{Estimate, Phase, Plan, Rate, SearchPlan, Setting, Trial, TrialSpec};
 use plimsoll_study::boundary::{Boundary, Interval, locate};
-use plimsoll_study::capacity::Asked;
+use plimsoll_study::capacity::{Asked, stated_of_all_kept};
 use plimsoll_study::evidence::{Bound, Evidence};
 use plimsoll_study::rated::rated;
 use std::time::Duration;
@@ -242,6 +242,10 @@ impl OneGoal {
         let low = match self.boundary {
             Boundary::Line { rate, .. } => rate.low.unwrap_or(rate.value),
             Boundary::Gap { low, .. } => low.rate,
+            // What runs out within minutes, such as burst credits, shows in a longer trial only.
+            Boundary::Above(highest) if !matches!(self.bound, Bound::Cpu(_)) => {
+                stated_of_all_kept(highest, &self.bound, &self.near, plan, trials)
+            }
             Boundary::Above(_) | Boundary::Below(_) => return None,
         };
         let tries = trials

@@ -158,10 +158,12 @@ fn the_time_left_includes_due_repeats() {
     plan.search = None;
     plan.run.budget = Duration::from_secs(10_000);
     let trials = sweep(&plan, &mut Simulated::disturbed(|n| n % 4 == 3));
-    let again = |t: &Trial| t.spec.attempt > 0 && t.spec.phase.is_level();
-    let last_first_try = trials.iter().rposition(|t| !again(t)).unwrap();
-    assert!(last_first_try + 1 < trials.len(), "a repeat is due");
-    for begun in last_first_try + 1..trials.len() {
+    let last = |again: bool| {
+        let is_one = |t: &Trial| t.spec.phase.is_level() && (t.spec.attempt > 0) == again;
+        trials.iter().rposition(is_one).unwrap()
+    };
+    assert!(last(false) < last(true), "a repeat is due");
+    for begun in last(false) + 1..=last(true) {
         let now = progress(&plan, &trials[..begun]);
         assert_eq!(now.done, now.visits);
         assert!(now.left >= plan.run.window, "before trial {begun}: {now:?}");

@@ -73,6 +73,7 @@ impl WorkingDirectories {
     /// Keeps the directory when this is dropped.
     pub(super) fn keep(&mut self) {
         self.is_kept = true;
+        self.scratch.keep();
     }
 
     /// Describes the last lines of copy `i`'s standard error, and the path of the file.

@@ -169,7 +169,9 @@ fn regular(path: &Path) -> Result<File, String> {
 /// A histogram of `count` values of which these quantiles are known, from 0 to 1, with the maximum.
 /// A value between two of them is counted as the upper one.
 fn from_quantiles(mut known: Vec<(f64, Duration)>, count: u64) -> Result<Histogram, String> {
-    known.retain(|(q, _)| (0.0..=1.0).contains(q));
+    if let Some((q, _)) = known.iter().find(|(q, _)| !(0.0..=1.0).contains(q)) {
+        return Err(format!("'{}' is no percentile from 0 to 100", 100.0 * q));
+    }
     known.sort_by(|a, b| a.0.total_cmp(&b.0));
     if count == 0 {
         return Ok(Histogram::new());

@@ -15,13 +15,19 @@ use rustix::thread::{CpuSet as Mask, sched_setaffinity};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
 
 /// A command that was started for a gate, in the foreground as by `nice`.
 #[derive(Debug)]
 pub(super) struct Job {
     child: Child,
     ended: Option<u8>,
+    /// When a signal was passed on that ends it.
+    ending: Option<Instant>,
 }
+
+/// Signals that come together are one.
+const TOGETHER: Duration = Duration::from_secs(1);
 
 impl Job {
     /// `None` if no command was named.
@@ -45,7 +51,11 @@ impl Job {
                 _ => 126,
             })
         })?;
-        let mut job = Job { child, ended: None };
+        let mut job = Job {
+            child,
+            ended: None,
+            ending: None,
+        };
         match placed.map(|placed| placed.started(job.pid())).transpose() {
             Ok(_) => Ok(Some(job)),
             Err(error) => Err(job.end(Failure::Run(error.to_string()))),
@@ -85,8 +95,9 @@ impl Job {
         Ok(self.ended)
     }
 
-    /// Passes a signal on, unless the command has it already.
-    pub(super) fn pass_on(&self, signal: Signal, root: &Root) {
+    /// Passes a signal on, unless the command has it already. At a second one the command is
+    /// killed.
+    pub(super) fn pass_on(&mut self, signal: Signal, root: &Root) {
         let number = match signal {
             Signal::Pause => return,
             Signal::Terminate => UnixSignal::TERM,
@@ -97,6 +108,17 @@ impl Job {
         let is_key = matches!(signal, Signal::Interrupt | Signal::Quit);
         if is_key && self.has_terminal(root) {
             return;
+        }
+        let number = match self.ending {
+            Some(since) if since.elapsed() < TOGETHER => return,
+            Some(_) => {
+                note("plimsoll: a second signal to end the command, so it is killed");
+                UnixSignal::KILL
+            }
+            None => number,
+        };
+        if signal != Signal::HangUp {
+            self.ending = Some(Instant::now());
         }
         // One that has just ended needs none.
         let _ = kill_process(RawPid::from_child(&self.child), number);

@@ -1,10 +1,11 @@
 //! `plimsoll copies` for real: where the copies work, and that nothing of
 //! them is left, whatever ends the run.
 
-use crate::common::side_folder::lives;
+use crate::common::side_folder::{is_root, lives};
 use crate::common::{Arguments, Folder, LOUD, marker, send, sleepers, under_env, unignoring, wait};
 use rustix::process::Signal;
 use std::fs;
+use std::os::unix::fs::chown;
 use std::process::{Child, Command, Stdio};
 
 /// Three trials of the idle machine and of copies, each as short as its command.
@@ -50,6 +51,33 @@ fn a_folder_that_exists_already_is_not_used() {
         assert!(!place.contains("theirs"), "{place}");
         fs::remove_file(&output).unwrap();
         fs::remove_dir_all(folder.path("tmp")).unwrap();
+    }
+}
+
+#[test]
+fn what_copies_protect_or_write_elsewhere_in_the_folder_is_removed() {
+    let folder = Folder::new();
+    let script = "mkdir -p m/x; : >m/x/f; chmod 555 m/x; chmod 0 m; : >../../elsewhere";
+    let args = [
+        COPIES,
+        "--max-other 99% --numbers 1 -o n.plimsoll --no-html",
+    ]
+    .join(" ");
+    let args = [args.words(), ["--", "sh", "-c", script].words()].concat();
+    let (tmp, of_nobody) = (folder.path("tmp"), tempfile::tempdir().unwrap());
+    let mut runs = vec![(after(&folder, "true", &args), tmp)];
+    let other = Folder::new();
+    if is_root() {
+        chown(of_nobody.path(), Some(65534), Some(65534)).unwrap();
+        let mut run = other.of_nobody(&args);
+        run.env("TMPDIR", of_nobody.path());
+        runs.push((run, of_nobody.path().to_owned()));
+    }
+    for (mut run, tmp) in runs {
+        let ended = run.output().unwrap();
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{stderr}");
+        assert_eq!(fs::read_dir(tmp).unwrap().count(), 0);
     }
 }
 

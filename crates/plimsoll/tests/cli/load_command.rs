@@ -79,6 +79,16 @@ fn a_command_that_fails_or_lacks_something_ends_the_run_with_what_it_says() {
             "could not be read as that of json",
         ),
         (
+            r#"sleep {duration}; : {rate}; echo '{"seconds": {duration}, "completed": 90, "latency_ms": {"50": 1, "99": 1, "99.9": 1, "101": 2}}'"#,
+            1,
+            "'101' is no percentile",
+        ),
+        (
+            r#"sleep {duration}; : {rate}; echo '{"seconds": {duration}, "completed": 90, "latency_ms": {"50": 1, "99": 1, "99.9": 1, "100": 2}}'; exit 1"#,
+            1,
+            "ended (exit status: 1), so that its output may lack something",
+        ),
+        (
             r#"sleep {duration}; : {rate}; echo '{"seconds": 1, "completed": 9, "latency_ms": {"99": 1, "100": 2}}'"#,
             2,
             "does not have the p50",

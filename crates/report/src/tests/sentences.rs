@@ -305,6 +305,9 @@ fn changes_of_the_service(cases: &mut Cases) {
             failed_pct: 48.0,
         },
         Doubt::Disturbed { trials: 9, of: 37 },
+        Doubt::WorksOn {
+            cpu_pct: [0.4, 98.0],
+        },
         Doubt::SlowTrials {
             rate_rps: 4200.0,
             ratio: 1.3,

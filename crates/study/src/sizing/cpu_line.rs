@@ -30,7 +30,7 @@ impl CpuLine {
         };
         // Without an idle trial the idle CPU use counts as zero, which gives the lowest
         // possible line.
-        let idle_pct = crate::idle_cpu_pct(plan, trials, gauge).unwrap_or(0.0);
+        let idle_pct = crate::idle::before_pct(plan, trials, gauge).unwrap_or(0.0);
         Some(CpuLine {
             lowest_rps,
             lowest_pct,

@@ -225,7 +225,7 @@ impl Reader {
             ("weight", [weight]) => {
                 let weight = weight.parse().ok().filter(|w: &f64| *w > 0.0 && *w <= 1e9);
                 request.weight = match weight {
-                    None => return wrong(number, "a weight is a number above zero"),
+                    None => return wrong(number, "a weight is a number above zero, up to 1e9"),
                     weight => weight,
                 };
             }
