@@ -200,6 +200,13 @@ pub(super) fn owner(path: &Path) -> Option<ProcessKey> {
 /// A line has some hundred bytes, and ended changes are compacted.
 const MOST_BYTES: u64 = 64 << 20;
 
+impl Drop for Dead {
+    fn drop(&mut self) {
+        // A child that has not become its program yet keeps the file open, and with it the lock.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
 impl Dead {
     /// `None` if another process repairs it, or has done so.
     fn open(path: &Path) -> Result<Option<Dead>, ControlError> {
