@@ -35,6 +35,7 @@ mod copies;
 mod cpu_capacity;
 mod cpus;
 mod date;
+mod doubt;
 mod estimate;
 mod finding;
 mod goal;
@@ -83,11 +84,12 @@ pub use copies::{CopiesOutcome, CopiesPlan, CopiesSetting, CopiesTrial, CopiesWo
 pub use cpu_capacity::{CpuCapacity, CpuLimit, Millicores};
 pub use cpus::{CpuId, CpuSet, CpuSetError, MAX_CPU};
 pub use date::{utc_date, utc_stamp};
+pub use doubt::{Doubt, FlatBecause};
 pub use estimate::{CONFIDENCE, Estimate, WIDE_HALF_WIDTH};
 pub use finding::{
-    CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Doubt, Findings,
-    FlatBecause, Headroom, HeadroomIndex, HintFinding, LatencySummary, LevelFinding, LimitedBy,
-    NeverCarried, NoHeadroom, PooledCpu, RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
+    CopiesFinding, CopiesFindings, DirectionFinding, DirectionVerdict, Findings, Headroom,
+    HeadroomIndex, HintFinding, LatencySummary, LevelFinding, LimitedBy, NeverCarried, NoHeadroom,
+    PooledCpu, RatedRate, RestartsFinding, SlipSummary, ThresholdFinding,
 };
 pub use goal::{Goal, GoalError, LatencyLimit, Quantile, each_once};
 pub use hash_use::{FileUse, MemoryUse};

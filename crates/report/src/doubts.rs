@@ -45,6 +45,7 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
             most_rps,
             waited_pct,
         } => over_connections(connections, latency_us, most_rps, waited_pct),
+        Doubt::CpuLeft { cpu_pct, over } => cpu_left(cpu_pct, over),
         Doubt::BusyGenerator { rate_rps, cpus } => busy_generator(rate_rps, cpus),
         Doubt::Unserved {
             connections,
@@ -65,11 +66,7 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
             ratio,
         } => costly_trials(rate_rps, (trials, of), ratio),
         Doubt::UnlikeTrials { rate_rps, rps } => unlike_trials(rate_rps, rps),
-        Doubt::BodyLengths {
-            rate_rps,
-            bytes,
-            light_bytes,
-        } => body_lengths(rate_rps, bytes, light_bytes),
+        Doubt::BodyLengths { rate_rps, bytes } => body_lengths(rate_rps, bytes),
         Doubt::UnlikeFirstAnswer { bytes } => unlike_first_answer(bytes),
         Doubt::CpuTimeVaries { by_pct } => cpu_time_varies(by_pct),
         Doubt::RisesLate { goal } => rises_late(goal),
@@ -138,7 +135,7 @@ fn unlike_trials(rate_rps: f64, [least, most]: [f64; 2]) -> String {
     )
 }
 
-fn body_lengths(rate_rps: f64, bytes: f64, light_bytes: f64) -> String {
+fn body_lengths(rate_rps: f64, [bytes, light_bytes]: [f64; 2]) -> String {
     format!(
         "Bodies of good answers have {bytes:.0} B on average at {} and {light_bytes:.0} B at light \
          load: errors sent with a good status may be among them, and count as good; \
@@ -177,6 +174,17 @@ fn over_connections(
          (--max-connections, or -c for a fixed number).",
         time_us(latency_us),
         number::per_second(most_rps)
+    )
+}
+
+fn cpu_left(cpu_pct: f64, over: u32) -> String {
+    format!(
+        "The service's CPUs were at most {} % busy, and all of the client's {over} connections were \
+         in use where no more was carried: the limit is something else than CPU time, such as its \
+         threads, a lock, what it waits for, or a limit for each connection. Sweep with -c {} to \
+         see whether more connections carry more.",
+        number::pct(cpu_pct),
+        over.saturating_mul(8)
     )
 }
 

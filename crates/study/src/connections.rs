@@ -2,8 +2,9 @@
 //! whether the server answered them.
 
 use crate::carried::trial_is_carried;
+use crate::cpu_use;
 use plimsoll_model::{
-    ConnectionUse, Doubt, HttpService, Plan, Rate, Trial, TrialSetting, Workload,
+    ConnectionUse, CpuGauge, Doubt, HttpService, Plan, Rate, Share, Trial, TrialSetting, Workload,
 };
 
 /// How many times as many connections are tried next: the second try is far above a
@@ -23,6 +24,11 @@ const WORTH_A_TRIAL: f64 = 0.5;
 
 /// By how much the mean latency of a trial may be too long by chance.
 const LATENCY_NOISE: f64 = 1.1;
+
+/// The part of the requests of a trial that wait for a connection where all are in use.
+const WAITS: f64 = 0.5;
+/// A CPU use below this, in percent, is not that of a service that lacks CPU time.
+const FULL_PCT: f64 = 80.0;
 
 /// The least share of requests that fail with their connection that is no accident.
 const LEAST_CLOSED: f64 = 0.01;
@@ -143,9 +149,27 @@ pub(crate) fn doubts(plan: &Plan, trials: &[Trial], rated: Option<Rate>) -> Vec<
         most_rps: limit.most_rps,
         waited_pct: limit.waited_share.map(|share| 100.0 * share),
     });
+    let limit = limit.or_else(|| cpu_left(plan, trials));
     let unserved = rated.and_then(|rated| unserved(trials, rated));
     let closed = rated.and_then(|rated| closed(plan, trials, rated));
     limit.into_iter().chain(unserved).chain(closed).collect()
+}
+
+/// What was not carried, while requests waited for a connection and the service had CPU time left.
+/// Its answers take longer then than at light load whatever the reason is, a limit for each
+/// connection among them.
+fn cpu_left(plan: &Plan, trials: &[Trial]) -> Option<Doubt> {
+    let over = connections(plan, trials)?;
+    let waits = |t: &&Trial| waited_share(t).is_some_and(|share| share >= WAITS);
+    let missed = |t: &&Trial| t.verdict.is_valid() && !trial_is_carried(*t);
+    trials.iter().find(|t| missed(t) && waits(t))?;
+    let cpu = trials.iter().filter_map(|trial| {
+        let by = |gauge| cpu_use::share(plan, trial, gauge).map(Share::pct);
+        let both = [CpuGauge::OwnTime, CpuGauge::ServiceCpus].map(by);
+        both.into_iter().flatten().reduce(f64::max)
+    });
+    let cpu_pct = cpu.reduce(f64::max)?;
+    (cpu_pct < FULL_PCT).then_some(Doubt::CpuLeft { cpu_pct, over })
 }
 
 /// Connections that are never answered though there is little load: the server serves few
@@ -287,6 +311,23 @@ mod tests {
         );
         assert_eq!(connections(&plan, &grown), Some(512));
         assert!(rated(&plan, &grown).unwrap().limited_by_service);
+    }
+
+    #[test]
+    fn cpu_time_that_is_left_at_the_limit_is_named() {
+        let plan = http(128);
+        let of = |waited, cpu: f64| {
+            let mut trials = waiting(&[(100.0, 100, 0), (3000.0, 700, waited)], 128);
+            trials[1].machine = crate::testing::trial_at(50.0, 500, cpu, 1e3).machine;
+            cpu_left(&plan, &trials)
+        };
+        let found = of(20_000, 0.57);
+        assert!(
+            matches!(found, Some(Doubt::CpuLeft { cpu_pct, over: 128 }) if (56.0..58.0).contains(&cpu_pct)),
+            "{found:?}"
+        );
+        assert_eq!(of(20_000, 0.9), None, "the CPU is the limit");
+        assert_eq!(of(9, 0.57), None, "few waited");
     }
 
     #[test]

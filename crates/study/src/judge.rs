@@ -464,8 +464,7 @@ mod tests {
         assert_eq!(of(0.8, 0.94).holds, Holds::No);
         let doubt = Doubt::BodyLengths {
             rate_rps: 1.0,
-            bytes: 1.0,
-            light_bytes: 2.0,
+            bytes: [1.0, 2.0],
         };
         let doubted = |judged| unless_doubted(judged, &[doubt]).holds;
         assert_eq!(doubted(of(0.96, 1.1)), Holds::Undecided);

@@ -277,32 +277,40 @@ fn changes(cases: &mut Cases) {
     changes_of_the_service(cases);
 }
 
+/// Of the client's connections.
+const CONNECTIONS: [Doubt; 4] = [
+    Doubt::Connections {
+        connections: 1000,
+        latency_us: 100e3,
+        most_rps: 10_000.0,
+        waited_pct: Some(40.0),
+    },
+    Doubt::Unserved {
+        connections: 128,
+        unserved: 124,
+    },
+    Doubt::Closed {
+        connections: 128,
+        failed_pct: 48.0,
+    },
+    Doubt::CpuLeft {
+        cpu_pct: 57.0,
+        over: 128,
+    },
+];
+
 fn changes_of_the_service(cases: &mut Cases) {
     let goal = "p99<10ms".parse().unwrap();
-    for doubt in [
+    let others = [
         Doubt::Clustered { goal },
         Doubt::Shifted {
             goal,
             change_pct: -7.5,
         },
         Doubt::Trend { change_pct: 12.0 },
-        Doubt::Connections {
-            connections: 1000,
-            latency_us: 100e3,
-            most_rps: 10_000.0,
-            waited_pct: Some(40.0),
-        },
         Doubt::BusyGenerator {
             rate_rps: 6_700.0,
             cpus: [0.94, 1.0],
-        },
-        Doubt::Unserved {
-            connections: 128,
-            unserved: 124,
-        },
-        Doubt::Closed {
-            connections: 128,
-            failed_pct: 48.0,
         },
         Doubt::Disturbed { trials: 9, of: 37 },
         Doubt::WorksOn {
@@ -324,15 +332,15 @@ fn changes_of_the_service(cases: &mut Cases) {
         },
         Doubt::BodyLengths {
             rate_rps: 1500.0,
-            bytes: 31.6,
-            light_bytes: 51.0,
+            bytes: [31.6, 51.0],
         },
         Doubt::UnlikeFirstAnswer {
             bytes: [200.0, 100.4],
         },
         Doubt::CpuTimeVaries { by_pct: 3.4 },
         Doubt::RisesLate { goal },
-    ] {
+    ];
+    for doubt in CONNECTIONS.into_iter().chain(others) {
         let name = format!("a doubt: {doubt:?}");
         cases.add(&name, sweep(), |s| s.findings.doubts = vec![doubt]);
     }
