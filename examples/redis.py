@@ -6,8 +6,8 @@
 
 One thread with 8 connections, one write in ten requests, as many requests per second on each
 connection. memtier_benchmark sends the next request of a connection when the last has its
-answer, and says nothing of requests that it should have sent meanwhile: a service that
-stands still lowers its rate more than it raises its latencies.
+answer, and does not count requests that were due meanwhile (coordinated omission): a stall
+lowers its rate more than it raises its latencies.
 """
 
 import json

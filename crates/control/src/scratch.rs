@@ -181,16 +181,13 @@ impl Scratch {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        let is_done = match self.is_kept.load(Ordering::Relaxed) {
+        let is_kept = self.is_kept.load(Ordering::Relaxed);
+        if is_kept {
             // Fails unless what was kept is gone.
-            true => {
-                let _ = fs::remove_dir(&self.path);
-                true
-            }
-            // What cannot be removed, the next start tries again, and reports.
-            false => remove(self.journal.root(), &self.path).is_ok(),
-        };
-        if is_done {
+            let _ = fs::remove_dir(&self.path);
+        }
+        // What cannot be removed, the next start tries again, and reports.
+        if is_kept || remove(self.journal.root(), &self.path).is_ok() {
             let _ = self.journal.mark_undone(self.entry);
         }
     }

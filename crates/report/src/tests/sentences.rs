@@ -176,13 +176,11 @@ fn limits(cases: &mut Cases) {
     };
     with_goal(cases, "light load without CPU use", own);
     let noted = relative(light(LightBasis::Calibration, 20.0));
+    let absolute = found("p99<10ms", 8_000.0, None);
     for (name, finding) in [
         ("is said", relative(None)),
         ("is said once", noted),
-        (
-            "does not matter to an absolute limit",
-            found("p99<10ms", 8_000.0, None),
-        ),
+        ("does not matter to an absolute limit", absolute),
     ] {
         let name = format!("light load from the calibration {name}");
         cases.add(&name, sweep(), |sample| {
