@@ -141,7 +141,7 @@ pub struct Capabilities {
     pub support: CgroupSupport,
     /// The means of each requested mechanism.
     pub means: BTreeMap<Mechanism, Means>,
-    /// Whether orphans are adopted without a cgroup: see
+    /// Whether orphans are adopted: see
     /// [`CgroupLayout::keeping_orphans`](crate::CgroupLayout::keeping_orphans).
     pub keeps_orphans: bool,
     /// Further losses, one sentence each.

@@ -7,7 +7,7 @@ use crate::tasks::{self, ProcessKey};
 use crate::tree;
 use plimsoll_host::{ProcessStat, Root};
 use rustix::io::Errno;
-use rustix::process::{Signal, WaitId, WaitIdOptions, set_child_subreaper, waitid};
+use rustix::process::{Signal, WaitId, WaitIdOptions, WaitIdStatus, set_child_subreaper, waitid};
 
 /// While this exists, this process adopts orphans. Dropping it kills those that are left.
 #[derive(Debug)]
@@ -68,7 +68,16 @@ pub(crate) fn can_adopt() -> bool {
 }
 
 fn is_childless() -> bool {
-    // waitid is faster than a search through all processes.
+    matches!(an_ended_child(), Err(Errno::CHILD))
+}
+
+/// Whether a child waits to be reaped.
+pub(crate) fn a_child_has_ended() -> bool {
+    !matches!(an_ended_child(), Ok(None) | Err(Errno::CHILD))
+}
+
+/// Leaves it as it is. This is faster than a search through all processes.
+fn an_ended_child() -> Result<Option<WaitIdStatus>, Errno> {
     let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    matches!(waitid(WaitId::All, any), Err(Errno::CHILD))
+    waitid(WaitId::All, any)
 }

@@ -4,12 +4,15 @@ use super::Group;
 use crate::error::ControlError;
 use crate::folder;
 use crate::journal::Change;
+use crate::orphans;
 use crate::tasks::{self, ProcessKey, Tree};
 use crate::tree;
-use plimsoll_host::{ProcessStat, Root};
+use plimsoll_host::{Pid, ProcessStat, Root};
 use plimsoll_model::CpuTime;
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+use rustix::process::{Pid as RawPid, Signal, WaitId, WaitIdOptions, waitid};
+use std::collections::BTreeSet;
+use std::fs;
 use std::io;
 use std::process::{Child, ExitStatus};
 
@@ -46,15 +49,53 @@ impl Group {
         self.reap()
     }
 
-    /// Kills commands that have left the cgroups, which root can, with what they have started.
-    fn kill_outside(&self) -> Result<(), ControlError> {
-        for leader in &self.leaders {
-            // A zombie keeps its PID, also as the number of its process group.
-            if ProcessKey::now(&self.root, leader.pid)? == Some(*leader) {
-                tree::kill(&self.root, Tree::marked(*leader, None, &[]))?;
+    /// The processes of the commands that are in none of the cgroups, which root can leave: nothing
+    /// holds them, and their CPU time is not counted. None without a cgroup. What a command has
+    /// detached is among them where this process adopts it ([`CgroupLayout::keeping_orphans`]).
+    ///
+    /// # Errors
+    /// If /proc cannot be read.
+    ///
+    /// [`CgroupLayout::keeping_orphans`]: crate::CgroupLayout::keeping_orphans
+    pub fn escaped(&self) -> Result<Vec<Pid>, ControlError> {
+        let Some(name) = self.made.first().and_then(|made| made.folder.file_name()) else {
+            return Ok(Vec::new());
+        };
+        let name = name.to_string_lossy();
+        let mut outside = BTreeSet::new();
+        for tree in self.live_trees()? {
+            for member in tree.members(&self.root)? {
+                let groups = self.root.path(format!("/proc/{}/cgroup", member.pid));
+                let groups = fs::read_to_string(groups).unwrap_or_default();
+                // One that has ended since may be shown in the root cgroup.
+                if !groups.contains(&*name) && ProcessKey::of(&member).lives(&self.root)? {
+                    outside.insert(member.pid);
+                }
             }
         }
-        Ok(())
+        Ok(outside.into_iter().collect())
+    }
+
+    /// Kills processes that have left the cgroups, which root can.
+    fn kill_outside(&mut self) -> Result<(), ControlError> {
+        for tree in self.live_trees()? {
+            tree::kill(&self.root, tree)?;
+        }
+        self.reap()
+    }
+
+    /// The trees of commands that have not been waited for, or all of them as one if their orphans
+    /// are adopted.
+    fn live_trees(&self) -> Result<Vec<Tree<'static>>, ControlError> {
+        let mut live = Vec::new();
+        for tree in self.trees() {
+            // A zombie keeps its PID, also as the number of its process group.
+            let has_pid = || ProcessKey::now(&self.root, tree.leader.pid);
+            if tree.adopter.is_some() || has_pid()? == Some(tree.leader) {
+                live.push(tree);
+            }
+        }
+        Ok(live)
     }
 
     /// Adds the CPU time of a command that was reaped ([`wait_with_cpu_time`]).
@@ -64,7 +105,7 @@ impl Group {
         self.ended_used = self.ended_used + used;
     }
 
-    /// Without a cgroup: reaps adopted orphans of the commands, whose PIDs stay reserved until then
+    /// Reaps adopted orphans of the commands, whose PIDs stay reserved until then
     /// ([`Capabilities::keeps_orphans`](crate::Capabilities::keeps_orphans)), and records processes
     /// that a repair could not find by itself. Call it now and then.
     pub fn reap(&mut self) -> Result<(), ControlError> {
@@ -72,7 +113,7 @@ impl Group {
             // What cannot be recorded now is tried again, and reported, before it is stopped.
             let _ = self.record_unmarked();
         }
-        if !self.capabilities.keeps_orphans {
+        if !self.capabilities.keeps_orphans || !orphans::a_child_has_ended() {
             return Ok(());
         }
         let used = tree::reap(&self.root, &self.leaders)?;
@@ -80,7 +121,7 @@ impl Group {
         Ok(())
     }
 
-    /// The commands that run without a cgroup. If this process adopts their orphans, all its
+    /// The commands with what they have started. If this process adopts their orphans, all its
     /// children since the first command are theirs, and make one tree.
     pub(super) fn trees(&self) -> impl Iterator<Item = Tree<'static>> {
         let keeps = self.capabilities.keeps_orphans;
@@ -134,7 +175,7 @@ pub fn wait_with_cpu_time(
     child: &mut Child,
 ) -> io::Result<(ExitStatus, Option<CpuTime>)> {
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    let command = WaitId::Pid(Pid::from_child(child));
+    let command = WaitId::Pid(RawPid::from_child(child));
     while waitid(command.clone(), ended).err() == Some(Errno::INTR) {}
     let stat = ProcessStat::read(root, child.id()).ok().flatten();
     Ok((child.wait()?, stat.map(|stat| stat.cpu())))

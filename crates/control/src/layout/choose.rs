@@ -74,7 +74,7 @@ impl Found {
             capabilities: Capabilities {
                 support,
                 means,
-                keeps_orphans: self.orphans && !support.has_group(),
+                keeps_orphans: self.orphans,
                 notes,
             },
         }

@@ -40,7 +40,7 @@ pub(crate) struct Found {
     pub(crate) class: schedule::Class,
     /// Whether the scheduler divides CPU time among sessions first (`autogroup`).
     pub(crate) by_session: bool,
-    /// Whether this process adopts orphans of commands where there is no cgroup.
+    /// Whether this process adopts orphans of commands.
     pub(crate) orphans: bool,
 }
 
@@ -106,8 +106,8 @@ impl CgroupLayout {
     }
 
     /// The same machine, on which this process adopts children of a command that leave
-    /// its process group and outlive their parent (prctl(2), `PR_SET_CHILD_SUBREAPER`),
-    /// where there is no cgroup. Only for a process that starts nothing but the commands of
+    /// its process group, or its cgroup, and outlive their parent (prctl(2),
+    /// `PR_SET_CHILD_SUBREAPER`). Only for a process that starts nothing but the commands of
     /// one group at a time: all its children count as the group's. Changes nothing if this
     /// process already has children or is init.
     #[must_use]

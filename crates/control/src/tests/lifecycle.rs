@@ -74,6 +74,31 @@ fn a_command_that_leaves_its_cgroups_is_killed() {
 }
 
 #[test]
+fn what_has_left_the_cgroups_is_listed() {
+    let bench = Bench::new();
+    for (name, mut group) in groups(&bench, HELD, AtEnd::Kill) {
+        let has_cgroup = group.folders().count() > 0;
+        let file = bench.dir.path().join("left");
+        let script = format!(
+            "sleep 1000 & (for all in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do \
+             sh -c 'echo $PPID' >$all; done 2>/dev/null; echo >'{}'; exec sleep 1000) & wait",
+            file.display()
+        );
+        let mut child = shell(&mut group, &script);
+        wait("a process to leave", || file.exists());
+        assert_eq!(
+            group.escaped().unwrap().len(),
+            usize::from(has_cgroup),
+            "{name}"
+        );
+        group.kill().unwrap();
+        assert!(!child.wait().unwrap().success(), "{name}");
+        assert_eq!(group.escaped().unwrap(), [] as [u32; 0], "{name}");
+        std::fs::remove_file(file).unwrap();
+    }
+}
+
+#[test]
 fn a_command_started_in_a_frozen_group_waits() {
     let bench = Bench::new();
     for (name, mut group) in groups(&bench, HELD, AtEnd::Kill) {

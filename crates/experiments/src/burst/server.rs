@@ -125,7 +125,7 @@ impl Server {
     }
 
     fn spawn(wanted: &Wanted<'_>, machine: &Machine) -> Result<Server, RunError> {
-        let layout = CgroupLayout::find(&machine.root)?;
+        let layout = CgroupLayout::find(&machine.root)?.keeping_orphans();
         let mut needs = BTreeSet::from([Mechanism::Kill]);
         if wanted.cpus.is_some() {
             needs.insert(Mechanism::CpuSet);

@@ -212,6 +212,12 @@ impl Repeated {
         }
     }
 
+    /// # Errors
+    /// If a process of it is not held.
+    pub(super) fn check_held(&self) -> Result<(), RunError> {
+        check_held(&self.shared.line, &lock(&self.shared.group))
+    }
+
     /// A sentence for a run that took too long.
     pub(super) fn too_long(&self, timeout: Duration, arm: Arm) -> RunError {
         let (line, within) = (&self.shared.line, human_duration(timeout));
@@ -263,6 +269,19 @@ fn checked(line: &str, ended: std::io::Result<ExitStatus>, took: Duration) -> Re
         Ok(_) => return Ok(()),
     };
     Err(LoadError::Mistake(why).into())
+}
+
+/// # Errors
+/// If a process of the job has left its cgroup: neither its CPU time nor its end is known.
+fn check_held(line: &str, group: &Group) -> Result<(), RunError> {
+    match group.escaped()?.first() {
+        None => Ok(()),
+        Some(pid) => Err(RunError::Usage(format!(
+            "the job `{line}` has left its cgroup (process {pid}), so that nothing holds it and its \
+             CPU time is not counted; give a command that stays there: not one that systemd-run or a \
+             container runtime moves"
+        ))),
+    }
 }
 
 impl Shared {
@@ -321,7 +340,7 @@ impl Shared {
 
     /// Waits until no process of the run is left: what a command starts and does not wait for is
     /// work of its run, too. Returns when that was, if any was left when the command ended.
-    fn wait_for_the_rest(&self, looks: &mut Looks) -> Result<Option<Instant>, ControlError> {
+    fn wait_for_the_rest(&self, looks: &mut Looks) -> Result<Option<Instant>, RunError> {
         let mut gone = None;
         if !looks.is_due(Instant::now()) {
             return Ok(None);
@@ -346,10 +365,11 @@ impl Shared {
         }
     }
 
-    fn left(&self) -> Result<Vec<Pid>, ControlError> {
+    fn left(&self) -> Result<Vec<Pid>, RunError> {
         let mut group = lock(&self.group);
         group.reap()?;
-        group.processes()
+        check_held(&self.line, &group)?;
+        Ok(group.processes()?)
     }
 
     /// Starts the next run. The end of the job is flagged before it takes the group's

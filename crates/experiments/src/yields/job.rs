@@ -280,7 +280,10 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
             )));
         }
         held.closed = Some(held.edge(&self.machine.root)?);
-        Ok(())
+        match &held.work {
+            Work::Counted { .. } => Ok(()),
+            Work::Command(repeated) => repeated.check_held(),
+        }
     }
 
     fn outcome(&mut self, stop: &AtomicBool) -> Result<Option<YieldOutcome>, RunError> {

@@ -118,6 +118,37 @@ fn what_a_job_detaches_without_its_environment_is_of_its_run_and_ends_with_it() 
 }
 
 #[test]
+fn a_job_that_leaves_its_cgroup_is_refused_and_ends_with_the_run() {
+    let folder = Folder::new();
+    let path = folder.path("outside");
+    let leave = "for all in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do \
+                 echo $$ >$all; done 2>/dev/null";
+    let detach = r#"setsid -f env -i sh -c "echo \$\$ >>$1; exec sleep 1""#;
+    for work in [&format!("{detach}; sleep 0.1"), "echo $$ >>$1; sleep 0.3"] {
+        fs::write(folder.path("job.sh"), format!("{leave}; {work}")).unwrap();
+        let job = format!("--job 'sh job.sh {}' --job-timeout 60s", path.display());
+        let ended = folder.run(tiny(&format!("--arms weight {job}")));
+        let outside = fs::read_to_string(&path).unwrap();
+        assert!(!outside.lines().any(lives), "{outside}");
+        if !has_cgroups() {
+            eprintln!("skipped: no group can be made or left here");
+            return;
+        }
+        ended.says(2, &["has left its cgroup", "systemd-run"]);
+    }
+}
+
+/// Whether this user can make cgroups, and move itself out of them.
+fn has_cgroups() -> bool {
+    use rustix::fs::{Access, access};
+    let folders = ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu"];
+    let can_write = |path: &str| access(path, Access::WRITE_OK).is_ok();
+    folders
+        .iter()
+        .any(|folder| can_write(&format!("{folder}/cgroup.procs")))
+}
+
+#[test]
 fn a_law_that_never_lets_a_command_run_does_not_end_the_run() {
     let folder = Folder::new();
     // resctl-demo's law lets nothing run with less than a tenth to spare.
