@@ -94,6 +94,9 @@ pub struct HttpService {
     /// Requests after which a connection is closed; left out for as many as the server takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<NonZeroU32>,
+    /// HTTP/2, with at most so many requests at a time on a connection; HTTP/1.1 if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http2_streams: Option<NonZeroU32>,
     /// Certificates and a key, by the names of their files; left out where none is given.
     #[serde(default, skip_serializing_if = "TlsFiles::are_none")]
     pub tls: TlsFiles,
@@ -178,6 +181,7 @@ impl HttpService {
             requests: None,
             insecure: false,
             requests_per_connection: None,
+            http2_streams: None,
             tls: TlsFiles::default(),
             service: ServiceAt::Find,
         }

@@ -64,6 +64,15 @@ pub(crate) struct ServerArgs {
     #[arg(long)]
     pub no_keepalive: bool,
 
+    /// Speak HTTP/2: with https by ALPN, with http from the first byte (prior knowledge).
+    #[arg(long, conflicts_with_all = ["requests_per_connection", "no_keepalive"])]
+    pub http2: bool,
+
+    /// Requests at a time on each connection of HTTP/2 (default: 1).
+    #[arg(long, value_name = "N", requires = "http2", allow_hyphen_values = true,
+        value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub streams: Option<u32>,
+
     /// Accept any TLS certificate.
     #[arg(short = 'k', long)]
     pub insecure: bool,
@@ -217,6 +226,8 @@ pub(crate) const FIXED_OF_SERVER: &[&str] = &[
     "timeout",
     "requests_per_connection",
     "no_keepalive",
+    "http2",
+    "streams",
     "insecure",
     "cacert",
     "cert",
@@ -375,6 +386,11 @@ impl ServerArgs {
                 true => Some(NonZeroU32::MIN),
                 false => self.requests_per_connection,
             },
+            http2_streams: self.http2.then(|| {
+                self.streams
+                    .and_then(NonZeroU32::new)
+                    .unwrap_or(NonZeroU32::MIN)
+            }),
             tls: TlsFiles {
                 authorities: self.cacert.clone(),
                 certificate: self.cert.clone(),

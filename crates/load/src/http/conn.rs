@@ -1,6 +1,7 @@
 //! The state machine of one connection.
 
 use super::Job;
+use super::http2::Http2;
 use super::parser::{Answer, Parser, Progress};
 use super::request::Writer;
 use super::target::Target;
@@ -16,15 +17,23 @@ pub(super) enum Phase {
     Closed,
     Connecting,
     Securing,
-    Idle,
-    /// A request is being sent or answered.
-    Busy {
-        intended_ns: u64,
-        /// Which of the requests of the job.
-        kind: usize,
-        /// Bytes of the request written so far.
-        written: usize,
-    },
+    Open,
+}
+
+/// A request that is being sent or answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct InFlight {
+    pub(super) due: Due,
+    /// Which of the requests of the job.
+    pub(super) kind: usize,
+}
+
+/// A request that is to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Due {
+    pub(super) intended_ns: u64,
+    /// How often the server has refused it without beginning with it.
+    pub(super) refused: u8,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,13 +44,24 @@ pub(super) enum Outcome {
     More,
     Established,
     Answered {
+        stream: usize,
         answer: Answer,
         /// Time between the arrival of the answer's end and its reading.
         age: Duration,
-        /// Whether the connection is now idle; otherwise it must be closed.
+        /// Whether the connection takes another request; otherwise it must be closed.
         reusable: bool,
         /// There may be more to read without a new edge.
         more: bool,
+    },
+    /// A request failed alone; there may be more to read without a new edge.
+    Failed {
+        stream: usize,
+        failure: Failure,
+    },
+    /// The server has not begun with a request, and takes no more on this connection; there may be
+    /// more to read without a new edge.
+    Refused {
+        stream: usize,
     },
     /// The connection must be closed; its phase decides what that means.
     Lost(Failure),
@@ -66,14 +86,21 @@ pub(super) struct Conn {
     pub(super) generation: u32,
     /// The server has closed its side; reading continues until that is visible.
     hung_up: bool,
+    /// By place: HTTP/1.1 has one.
+    pub(super) requests: Vec<Option<InFlight>>,
+    /// Unless HTTP/2 has it.
     transport: Option<Transport>,
+    http2: Option<Box<Http2>>,
     parser: Parser,
+    /// Bytes of the request written so far, with HTTP/1.1.
+    written: usize,
     /// The request that is under way, where it has values.
     filled: Vec<u8>,
 }
 
 impl Conn {
-    pub(super) fn new() -> Conn {
+    /// With places for so many requests at a time.
+    pub(super) fn new(streams: usize) -> Conn {
         Conn {
             phase: Phase::Closed,
             has_answered: false,
@@ -84,7 +111,10 @@ impl Conn {
             sent: 0,
             generation: 0,
             hung_up: false,
+            requests: vec![None; streams],
             transport: None,
+            http2: None,
+            written: 0,
             parser: Parser::new(false),
             filled: Vec::new(),
         }
@@ -111,11 +141,12 @@ impl Conn {
     /// an answer, may wait for the end of this connection before it serves another, and no
     /// port stays in use (TIME_WAIT).
     pub(super) fn close(&mut self) {
-        if matches!(self.phase, Phase::Busy { .. }) {
+        if self.requests.iter().any(Option::is_some) {
             return self.abort();
         }
         self.phase = Phase::Closed;
         self.transport = None;
+        self.http2 = None;
     }
 
     /// Closes the connection without TIME_WAIT.
@@ -124,6 +155,23 @@ impl Conn {
         if let Some(transport) = self.transport.take() {
             transport.abort();
         }
+        if let Some(http2) = self.http2.take() {
+            http2.abort();
+        }
+    }
+
+    /// Gives a request up without the connection, where that is possible.
+    pub(super) fn cancel(&mut self, stream: usize) -> bool {
+        let Some(http2) = &mut self.http2 else {
+            return false;
+        };
+        http2.cancel(stream);
+        true
+    }
+
+    /// Whether it takes another request, as far as is known.
+    pub(super) fn takes_more(&self) -> bool {
+        self.http2.as_ref().is_none_or(|http2| http2.takes_more())
     }
 
     /// Whether the request that is under way is the last on this connection.
@@ -132,19 +180,25 @@ impl Conn {
             .is_some_and(|most| self.sent >= most.get())
     }
 
-    /// Starts a request, the next that `writer` chooses, on an idle connection.
-    pub(super) fn send(&mut self, intended_ns: u64, job: &Job, writer: &mut Writer) -> Outcome {
+    /// Starts a request, the next that `writer` chooses, at a free place of an open connection.
+    pub(super) fn send(
+        &mut self,
+        stream: usize,
+        due: Due,
+        job: &Job,
+        writer: &mut Writer,
+    ) -> Outcome {
         self.was_used = true;
         self.sent = self.sent.saturating_add(1);
         let kind = writer.choose(&job.sums);
         let request = &job.requests[kind];
         writer.write(request, &job.supply, self.is_last(job), &mut self.filled);
+        self.requests[stream] = Some(InFlight { due, kind });
+        if let Some(http2) = &mut self.http2 {
+            return http2.offer(stream, request, &self.filled);
+        }
         self.parser.expect(request.is_head, request.sink());
-        self.phase = Phase::Busy {
-            intended_ns,
-            kind,
-            written: 0,
-        };
+        self.written = 0;
         match self.write(job) {
             Ok(_) => Outcome::Nothing,
             Err(failure) => Outcome::Lost(failure),
@@ -157,59 +211,71 @@ impl Conn {
         self.hung_up |= hang_up;
         let result = match self.phase {
             Phase::Closed => Ok(Outcome::Nothing),
-            Phase::Connecting => self.connected(),
-            Phase::Securing => self.secure(),
-            Phase::Idle => self.read_idle(buf),
-            Phase::Busy { .. } => {
-                // A server may answer, and close, without reading the whole
-                // request.
-                let sent = self.write(job);
-                let is_sent = matches!(sent, Ok(true));
-                match self.read_answer(is_sent, job, buf) {
-                    Ok(Outcome::Nothing) => sent.map(|_| Outcome::Nothing),
-                    other => other,
-                }
-            }
+            Phase::Connecting => self.connected(job),
+            Phase::Securing => self.secure(job),
+            Phase::Open => match &mut self.http2 {
+                Some(http2) => return http2.step().into(),
+                None if self.requests[0].is_none() => self.read_idle(buf),
+                None => self.exchange(job, buf),
+            },
         };
         result.unwrap_or_else(Outcome::Lost)
     }
 
-    fn connected(&mut self) -> Result<Outcome, Failure> {
+    /// Writes on, and reads what is there. A server may answer, and close, without reading the
+    /// whole request.
+    fn exchange(&mut self, job: &Job, buf: &mut [u8]) -> Result<Outcome, Failure> {
+        let sent = self.write(job);
+        let is_sent = matches!(sent, Ok(true));
+        match self.read_answer(is_sent, job, buf) {
+            Ok(Outcome::Nothing) => sent.map(|_| Outcome::Nothing),
+            other => other,
+        }
+    }
+
+    fn connected(&mut self, job: &Job) -> Result<Outcome, Failure> {
         let stream = self.transport.as_ref().map(Transport::stream);
         match stream.map(TcpStream::take_error) {
             Some(Ok(None)) => {}
             _ => return Err(Failure::Connect),
         }
         self.phase = Phase::Securing;
-        self.secure()
+        self.secure(job)
     }
 
-    fn secure(&mut self) -> Result<Outcome, Failure> {
+    fn secure(&mut self, job: &Job) -> Result<Outcome, Failure> {
         let transport = self.transport.as_mut().ok_or(Failure::Reset)?;
         // Any failure during a handshake counts as a TLS failure.
-        if transport.handshake().map_err(|_| Failure::Tls)? {
-            self.phase = Phase::Idle;
-            return Ok(Outcome::Established);
+        if !transport.handshake().map_err(|_| Failure::Tls)? {
+            return Ok(Outcome::Nothing);
         }
-        Ok(Outcome::Nothing)
+        if let (Some(streams), Some(transport)) = (
+            job.target.http2,
+            self.transport.take_if(|_| job.target.http2.is_some()),
+        ) {
+            self.http2 = Some(Box::new(Http2::begin(transport, streams)?));
+        }
+        self.phase = Phase::Open;
+        Ok(Outcome::Established)
     }
 
     /// Writes what is left of the request; returns whether all of it is written.
     fn write(&mut self, job: &Job) -> Result<bool, Failure> {
         let is_last = self.is_last(job);
-        let (Some(transport), Phase::Busy { written, kind, .. }) =
-            (&mut self.transport, &mut self.phase)
+        let (Some(transport), Some(InFlight { kind, .. })) =
+            (&mut self.transport, self.requests[0])
         else {
             return Ok(false);
         };
-        let request = job.requests[*kind].fixed(is_last).unwrap_or(&self.filled);
-        if *written == request.len() {
+        let request = job.requests[kind].fixed(is_last).unwrap_or(&self.filled);
+        if self.written == request.len() {
             return transport.flush().map(|_| true).map_err(failure_of);
         }
-        while *written < request.len() {
-            match transport.write(&request[*written..]).map_err(failure_of)? {
+        while self.written < request.len() {
+            let left = &request[self.written..];
+            match transport.write(left).map_err(failure_of)? {
                 0 => return Ok(false),
-                n => *written += n,
+                n => self.written += n,
             }
         }
         Ok(true)
@@ -250,18 +316,13 @@ impl Conn {
             Progress::More => Ok(Outcome::Nothing),
             // Bytes that no request asked for.
             Progress::Done(_) if used < bytes => Err(Failure::Protocol),
-            Progress::Done(answer) => {
-                let reusable = answer.keep_alive && is_sent && !self.hung_up && !is_last;
-                if reusable {
-                    self.phase = Phase::Idle;
-                }
-                Ok(Outcome::Answered {
-                    answer,
-                    age,
-                    reusable,
-                    more,
-                })
-            }
+            Progress::Done(answer) => Ok(Outcome::Answered {
+                stream: 0,
+                answer,
+                age,
+                reusable: answer.keep_alive && is_sent && !self.hung_up && !is_last,
+                more,
+            }),
         }
     }
 
@@ -269,6 +330,7 @@ impl Conn {
         let answer = self.parser.end().ok_or(Failure::Reset)?;
         let transport = self.transport.as_ref();
         Ok(Outcome::Answered {
+            stream: 0,
             answer,
             age: transport.map(Transport::age).unwrap_or_default(),
             reusable: false,

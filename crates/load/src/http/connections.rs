@@ -2,7 +2,7 @@
 //! opened, and when.
 
 use super::Job;
-use super::conn::{Conn, NotOpened, Outcome, Phase};
+use super::conn::{Conn, Due, InFlight, NotOpened, Outcome, Phase};
 use super::deadlines::Deadlines;
 use super::parser::Answer;
 use super::poller::{Poller, Ready, token};
@@ -24,6 +24,9 @@ const MAX_OPENING: usize = 64;
 const BACK_OFF_NS: u64 = 10_000_000;
 /// Minimum back-off per connection of a thread: at most one attempt per 100 us.
 const BACK_OFF_EACH_NS: u64 = 100_000;
+
+/// How often a request is sent again that the server refused without beginning with it.
+const MOST_REFUSED: u8 = 3;
 
 /// The end of a request or of an attempt to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,17 +59,30 @@ enum OpenPolicy {
     InAdvance,
 }
 
+/// A place for a request on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    conn: usize,
+    stream: usize,
+}
+
 /// The connections, and queues of their indices.
 #[derive(Debug)]
 pub(super) struct Connections {
     job: Arc<Job>,
     clock: Arc<Session>,
     conns: Vec<Conn>,
-    /// Idle connections, longest idle first. Taking turns keeps the load spread
+    /// Places for requests on each connection.
+    streams: usize,
+    /// Free places of open connections, the longest free first. Taking turns keeps the load spread
     /// over the server's threads and processes, and no connection stays idle
     /// until the server closes it. Using the most recent one first would leave
     /// most of a server's workers idle.
-    idle: VecDeque<usize>,
+    idle: VecDeque<Place>,
+    /// Requests that ended with others, and are to be reported.
+    ended: VecDeque<Completion>,
+    /// Requests to send again on another connection.
+    refused: VecDeque<Due>,
     /// Connections that may have more to read.
     more: VecDeque<usize>,
     to_open: VecDeque<usize>,
@@ -88,10 +104,14 @@ pub(super) struct Connections {
 impl Connections {
     /// `n` closed connections; `seed` for the choice among several requests, and their values.
     pub(super) fn new(n: usize, job: Arc<Job>, clock: Arc<Session>, seed: u64) -> Connections {
+        let streams = job.target.http2.map_or(1, |most| most.get() as usize);
         Connections {
-            conns: (0..n).map(|_| Conn::new()).collect(),
+            conns: (0..n).map(|_| Conn::new(streams)).collect(),
+            streams,
             writer: Writer::new(&job.supply, seed),
-            idle: VecDeque::with_capacity(n),
+            idle: VecDeque::with_capacity(n * streams),
+            ended: VecDeque::new(),
+            refused: VecDeque::new(),
             more: VecDeque::with_capacity(n),
             to_open: (0..n).collect(),
             resting: VecDeque::new(),
@@ -99,7 +119,7 @@ impl Connections {
             opening: 0,
             failing: 0,
             exhausted: None,
-            deadlines: Deadlines::new(n),
+            deadlines: Deadlines::new(n * streams),
             back_off_ns: BACK_OFF_NS.max(BACK_OFF_EACH_NS * n as u64),
             buf: vec![0; BUFFER],
             job,
@@ -112,9 +132,14 @@ impl Connections {
         !self.idle.is_empty()
     }
 
-    /// Whether more than half of them are.
+    /// Whether more than half of the places are free.
     pub(super) fn most_are_idle(&self) -> bool {
-        2 * self.idle.len() > self.conns.len()
+        2 * self.idle.len() > self.conns.len() * self.streams
+    }
+
+    /// Whether one read may end several requests: the kernel's stamp is that of the last.
+    pub(super) fn share_reads(&self) -> bool {
+        self.streams > 1
     }
 
     /// How they served, when `waited` requests of the window came while all were in
@@ -135,9 +160,19 @@ impl Connections {
         self.idle.is_empty() && self.to_open.is_empty() && self.resting.is_empty()
     }
 
-    /// Whether a connection may have more to read without a new edge.
+    /// Whether there is more to report, or may be more to read without a new edge.
     pub(super) fn has_more(&self) -> bool {
-        !self.more.is_empty()
+        !self.more.is_empty() || !self.ended.is_empty()
+    }
+
+    /// Whether a request waits to be sent again.
+    pub(super) fn has_refused(&self) -> bool {
+        !self.refused.is_empty()
+    }
+
+    /// The longest waiting of those that are to be sent again.
+    pub(super) fn take_refused(&mut self) -> Option<Due> {
+        self.refused.pop_front()
     }
 
     /// Whether [`Connections::open_one`] would open a connection while
@@ -145,6 +180,7 @@ impl Connections {
     pub(super) fn can_open(&self, waiting: u64) -> bool {
         // Attempts may be stuck in an overflowed backlog for a second or more:
         // they must not prevent others.
+        let waiting = waiting + self.refused.len() as u64;
         let is_missed = waiting > (self.opening + self.idle.len()) as u64;
         let wanted = match self.policy {
             OpenPolicy::InAdvance => self.opening < MAX_OPENING,
@@ -168,26 +204,34 @@ impl Connections {
         self.deadlines.next_scan()
     }
 
-    /// Intended starts and kinds of the requests that are being sent or answered.
-    pub(super) fn open_requests(&self) -> impl Iterator<Item = (u64, usize)> {
-        self.conns.iter().filter_map(|conn| match conn.phase {
-            Phase::Busy {
-                intended_ns, kind, ..
-            } => Some((intended_ns, kind)),
-            _ => None,
-        })
+    /// Intended starts, and kinds where they are known, of the requests that have not ended.
+    pub(super) fn open_requests(&self) -> impl Iterator<Item = (u64, Option<usize>)> {
+        let in_flight = self
+            .conns
+            .iter()
+            .flat_map(|conn| conn.requests.iter().flatten());
+        let sent = in_flight.map(|request| (request.due.intended_ns, Some(request.kind)));
+        sent.chain(self.refused.iter().map(|due| (due.intended_ns, None)))
     }
 
-    /// Sends a request on an idle connection; there must be one. Its time-out
+    /// Sends a request at a free place; there must be one. Its time-out
     /// runs from `now`.
-    pub(super) fn send(&mut self, intended_ns: u64, now: u64) -> Option<Completion> {
-        let index = self.idle.pop_front()?;
-        self.deadlines
-            .set(index, now.saturating_add(self.job.timeout_ns));
-        let conn = &mut self.conns[index];
-        let outcome = conn.send(intended_ns, &self.job, &mut self.writer);
-        let phase = conn.phase;
-        self.apply(index, phase, outcome)
+    pub(super) fn send(&mut self, due: Due, now: u64) -> Option<Completion> {
+        let place = self.idle.pop_front()?;
+        let deadline = now.saturating_add(self.job.timeout_ns);
+        self.deadlines.set(self.slot(place), deadline);
+        let conn = &mut self.conns[place.conn];
+        let outcome = conn.send(place.stream, due, &self.job, &mut self.writer);
+        self.apply(place.conn, Phase::Open, outcome)
+    }
+
+    fn slot(&self, place: Place) -> usize {
+        place.conn * self.streams + place.stream
+    }
+
+    /// Where the deadline of a connection itself is.
+    fn first_slot(&self, conn: usize) -> usize {
+        conn * self.streams
     }
 
     pub(super) fn on_ready(&mut self, ready: Ready) -> Option<Completion> {
@@ -200,12 +244,15 @@ impl Connections {
 
     /// Continues reading without a new edge.
     pub(super) fn read_more(&mut self) -> Option<Completion> {
+        if let Some(ended) = self.ended.pop_front() {
+            return Some(ended);
+        }
         let index = self.more.pop_front()?;
         let conn = &mut self.conns[index];
         conn.queued = false;
         // It may have been closed and reopened since it was queued.
         match conn.phase {
-            Phase::Idle | Phase::Busy { .. } => self.advance(index, false),
+            Phase::Open => self.advance(index, false),
             Phase::Closed | Phase::Connecting | Phase::Securing => None,
         }
     }
@@ -226,7 +273,7 @@ impl Connections {
         let index = next.or_else(|| self.resting.pop_front())?;
         self.opening += 1;
         let until = self.clock.now_ns().saturating_add(self.job.timeout_ns);
-        self.deadlines.set(index, until);
+        self.deadlines.set(self.first_slot(index), until);
         let conn = &mut self.conns[index];
         let token = token(index, conn.generation.wrapping_add(1));
         let opened = conn.open(&self.job.target).and_then(|stream| {
@@ -248,20 +295,25 @@ impl Connections {
     /// back-offs.
     pub(super) fn expire(&mut self, now: u64) -> Vec<Completion> {
         let expired = self.deadlines.expire(now).into_iter();
-        expired.filter_map(|index| self.give_up(index)).collect()
+        expired.filter_map(|slot| self.give_up(slot)).collect()
     }
 
-    fn give_up(&mut self, index: usize) -> Option<Completion> {
+    fn give_up(&mut self, slot: usize) -> Option<Completion> {
+        let (index, stream) = (slot / self.streams, slot % self.streams);
         let phase = self.conns[index].phase;
         let failure = match phase {
             Phase::Closed => {
                 self.closed(index);
                 return None;
             }
-            Phase::Idle => return None,
             Phase::Connecting => Failure::Connect,
             Phase::Securing => Failure::Tls,
-            Phase::Busy { .. } => Failure::Timeout,
+            Phase::Open if self.conns[index].requests[stream].is_none() => return None,
+            Phase::Open if self.conns[index].cancel(stream) => {
+                let failure = Failure::Timeout;
+                return self.apply(index, phase, Outcome::Failed { stream, failure });
+            }
+            Phase::Open => Failure::Timeout,
         };
         self.fail(index, phase, failure)
     }
@@ -275,44 +327,126 @@ impl Connections {
                 None
             }
             Outcome::Established => {
-                self.opening -= 1;
-                self.set_failing(index, false);
-                self.deadlines.clear(index);
-                self.idle.push_back(index);
+                self.established(index);
                 None
             }
             Outcome::Answered {
+                stream,
                 answer,
                 age,
                 reusable,
                 more,
             } => {
-                self.deadlines.clear(index);
+                let ended = self.end_request(index, stream)?;
                 self.update_policy(index, reusable);
-                if reusable {
-                    self.idle.push_back(index);
-                    if more {
-                        self.queue_more(index);
-                    }
-                } else {
-                    self.conns[index].close();
-                    self.closed(index);
+                self.free(
+                    Place {
+                        conn: index,
+                        stream,
+                    },
+                    reusable,
+                );
+                if more {
+                    self.queue_more(index);
                 }
-                let Phase::Busy {
-                    intended_ns, kind, ..
-                } = phase
-                else {
-                    return None;
-                };
                 Some(Completion::Answered {
-                    intended_ns,
-                    kind,
+                    intended_ns: ended.due.intended_ns,
+                    kind: ended.kind,
                     answer,
                     age,
                 })
             }
+            Outcome::Failed { stream, failure } => {
+                let ended = self.end_request(index, stream)?;
+                let reusable = self.conns[index].takes_more();
+                self.free(
+                    Place {
+                        conn: index,
+                        stream,
+                    },
+                    reusable,
+                );
+                self.queue_more(index);
+                Some(failed(ended, failure))
+            }
+            Outcome::Refused { stream } => {
+                let ended = self.end_request(index, stream)?;
+                self.free(
+                    Place {
+                        conn: index,
+                        stream,
+                    },
+                    false,
+                );
+                self.queue_more(index);
+                self.send_again(ended)
+            }
             Outcome::Lost(failure) => self.fail(index, phase, failure),
         }
+    }
+
+    fn established(&mut self, index: usize) {
+        self.opening -= 1;
+        self.set_failing(index, false);
+        self.deadlines.clear(self.first_slot(index));
+        // Neighbours in the queue are on different connections, as far as these are free.
+        let others = self.idle.len().div_ceil(self.streams);
+        for stream in 0..self.streams {
+            let at = (stream * (others + 1) + others).min(self.idle.len());
+            self.idle.insert(
+                at,
+                Place {
+                    conn: index,
+                    stream,
+                },
+            );
+        }
+    }
+
+    fn end_request(&mut self, index: usize, stream: usize) -> Option<InFlight> {
+        let slot = self.slot(Place {
+            conn: index,
+            stream,
+        });
+        self.deadlines.clear(slot);
+        self.conns[index].requests[stream].take()
+    }
+
+    /// A place has no request any more. A connection that takes no further ones is closed with its
+    /// last.
+    fn free(&mut self, place: Place, reusable: bool) {
+        if reusable {
+            return self.idle.push_back(place);
+        }
+        self.forget_idle(place.conn);
+        let conn = &mut self.conns[place.conn];
+        if conn.phase == Phase::Open && conn.requests.iter().all(Option::is_none) {
+            conn.close();
+            self.closed(place.conn);
+        }
+    }
+
+    /// Takes the free places of a connection away.
+    fn forget_idle(&mut self, index: usize) {
+        for _ in 0..self.streams {
+            // Servers close the longest idle first: it is near the front.
+            match self.idle.iter().position(|place| place.conn == index) {
+                Some(at) => self.idle.remove(at),
+                None => return,
+            };
+        }
+    }
+
+    fn send_again(&mut self, request: InFlight) -> Option<Completion> {
+        let due = Due {
+            refused: request.due.refused + 1,
+            ..request.due
+        };
+        if due.refused > MOST_REFUSED {
+            return Some(failed(request, Failure::Reset));
+        }
+        self.refused.push_back(due);
+        None
     }
 
     /// Adapts the policy to an answer: the server keeps connections, or it
@@ -330,8 +464,12 @@ impl Connections {
     }
 
     fn fail(&mut self, index: usize, phase: Phase, failure: Failure) -> Option<Completion> {
-        self.deadlines.clear(index);
         self.conns[index].close();
+        let mut lost = Vec::new();
+        for stream in 0..self.streams {
+            let ended = self.end_request(index, stream);
+            lost.extend(ended.map(|ended| failed(ended, failure)));
+        }
         match phase {
             Phase::Closed => None,
             Phase::Connecting | Phase::Securing => {
@@ -340,29 +478,17 @@ impl Connections {
                 self.back_off(index);
                 Some(Completion::NotOpened(failure))
             }
-            Phase::Idle => {
-                // Servers close the longest idle first: it is near the front.
-                if let Some(at) = self.idle.iter().position(|i| *i == index) {
-                    self.idle.remove(at);
-                }
-                // A connection that never answered may be closed again at once.
-                if self.conns[index].has_answered {
+            Phase::Open => {
+                self.forget_idle(index);
+                // A connection that never answered may be closed again at once; but with a request
+                // there is one for each attempt.
+                if self.conns[index].has_answered || !lost.is_empty() {
                     self.closed(index);
                 } else {
                     self.back_off(index);
                 }
-                None
-            }
-            Phase::Busy {
-                intended_ns, kind, ..
-            } => {
-                // No back-off: there is a request for each attempt.
-                self.closed(index);
-                Some(Completion::Failed {
-                    intended_ns,
-                    kind,
-                    failure,
-                })
+                self.ended.extend(lost);
+                self.ended.pop_front()
             }
         }
     }
@@ -377,7 +503,7 @@ impl Connections {
 
     fn back_off(&mut self, index: usize) {
         let until = self.clock.now_ns() + self.back_off_ns;
-        self.deadlines.set(index, until);
+        self.deadlines.set(self.first_slot(index), until);
     }
 
     fn set_failing(&mut self, index: usize, failing: bool) {
@@ -389,6 +515,14 @@ impl Connections {
         if !std::mem::replace(&mut self.conns[index].queued, true) {
             self.more.push_back(index);
         }
+    }
+}
+
+fn failed(request: InFlight, failure: Failure) -> Completion {
+    Completion::Failed {
+        intended_ns: request.due.intended_ns,
+        kind: request.kind,
+        failure,
     }
 }
 

@@ -53,6 +53,7 @@ mod conn;
 mod connections;
 mod deadlines;
 mod flag_file;
+mod http2;
 mod limits;
 mod mix;
 mod pacer;

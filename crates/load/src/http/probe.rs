@@ -1,5 +1,6 @@
 //! Checks the service with one request before the load.
 
+use super::http2;
 use super::parser::{Answer, MAX_HEAD, Parser, Progress, location};
 use super::probe_error::{ProbeError, TimeLimit, shown_location};
 use super::request::Request;
@@ -9,6 +10,7 @@ use crate::LoadError;
 use plimsoll_model::Bytes;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 /// Bytes read at once.
@@ -37,21 +39,20 @@ pub(super) fn probe(
     bytes: &[u8],
     within: Duration,
 ) -> Result<Probe, LoadError> {
-    let (mut exchange, answer) = answered(target, request, bytes, within)?;
-    let failed = |error| LoadError::Service(format!("{} {error}", subject(target, request)));
+    let (peer, answer) = answered(target, request, bytes, (within, CLOSE_WATCH))?;
     Ok(Probe {
-        peer: exchange.peer,
+        peer,
         status: answer.answer.status,
         body: Bytes(answer.answer.body_bytes),
-        keeps_alive: answer.answer.keep_alive && exchange.stays_open().map_err(failed)?,
+        keeps_alive: answer.answer.keep_alive,
         took: answer.took,
     })
 }
 
 /// A good answer.
 pub(super) struct Answered {
-    answer: Answer,
-    took: Duration,
+    pub(super) answer: Answer,
+    pub(super) took: Duration,
     /// Its head, and what of the body came with it.
     pub(super) opening: Vec<u8>,
     pub(super) body: Vec<u8>,
@@ -64,7 +65,7 @@ pub(super) fn ask(
     bytes: &[u8],
     within: Duration,
 ) -> Result<Answered, LoadError> {
-    answered(target, request, bytes, within).map(|(_, answer)| answer)
+    answered(target, request, bytes, (within, Duration::ZERO)).map(|(_, answer)| answer)
 }
 
 /// The subject of sentences.
@@ -79,8 +80,8 @@ fn answered(
     target: &Target,
     request: &Request,
     bytes: &[u8],
-    within: Duration,
-) -> Result<(Exchange, Answered), LoadError> {
+    (within, watch): (Duration, Duration),
+) -> Result<(SocketAddr, Answered), LoadError> {
     let url = &subject(target, request);
     let failed = |peer: Option<SocketAddr>, error: ProbeError| {
         let sentence = format!("{url} {error}");
@@ -95,10 +96,10 @@ fn answered(
     };
     let limit = TimeLimit::of_flag(within);
     let exchange = Exchange::connect(target, Deadline::within(limit));
-    let mut exchange = exchange.map_err(|error| failed(None, error))?;
-    let answer = exchange.run(request, bytes);
-    let answer = answer.map_err(|error| failed(Some(exchange.peer), error))?;
-    Ok((exchange, answer))
+    let exchange = exchange.map_err(|error| failed(None, error))?;
+    let peer = exchange.clock.peer;
+    let answer = exchange.run((request, bytes), target.http2, watch);
+    Ok((peer, answer.map_err(|error| failed(Some(peer), error))?))
 }
 
 /// The end of the whole exchange.
@@ -124,11 +125,46 @@ impl Deadline {
     }
 }
 
+/// The deadline of an exchange, which the time-outs of its socket keep.
+#[derive(Clone, Copy)]
+pub(super) struct Clock {
+    peer: SocketAddr,
+    deadline: Deadline,
+}
+
+impl Clock {
+    /// The same with a deadline of its own.
+    pub(super) fn ending(self, limit: TimeLimit) -> Clock {
+        Clock {
+            deadline: Deadline::within(limit),
+            ..self
+        }
+    }
+
+    /// Sets the socket's time-outs to the remaining time; an error if none is
+    /// left.
+    pub(super) fn set(
+        self,
+        stream: &TcpStream,
+        over: impl FnOnce(TimeLimit) -> ProbeError,
+    ) -> Result<(), ProbeError> {
+        let Some(left) = self.deadline.left() else {
+            return Err(over(self.deadline.limit));
+        };
+        let set: io::Result<()> = stream
+            .set_read_timeout(Some(left))
+            .and_then(|()| stream.set_write_timeout(Some(left)));
+        set.map_err(|error| ProbeError::NotConnected {
+            peer: self.peer,
+            error,
+        })
+    }
+}
+
 /// One request on a blocking connection.
 pub(super) struct Exchange {
-    peer: SocketAddr,
     transport: Transport,
-    deadline: Deadline,
+    clock: Clock,
     /// The beginning of the answer, for messages.
     opening: Vec<u8>,
     received: u64,
@@ -148,9 +184,8 @@ impl Exchange {
                     target.use_address(peer);
                     let session = target.session().map_err(ProbeError::Tls)?;
                     return Ok(Exchange {
-                        peer,
                         transport: Transport::blocking(stream, session),
-                        deadline,
+                        clock: Clock { peer, deadline },
                         opening: Vec::new(),
                         received: 0,
                     });
@@ -162,30 +197,55 @@ impl Exchange {
         Err(last_error.unwrap_or(ProbeError::NoAnswer))
     }
 
-    fn run(&mut self, request: &Request, bytes: &[u8]) -> Result<Answered, ProbeError> {
+    /// The connection is watched for so long after the answer.
+    fn run(
+        mut self,
+        (request, bytes): (&Request, &[u8]),
+        http2: Option<NonZeroU32>,
+        watch: Duration,
+    ) -> Result<Answered, ProbeError> {
         self.handshake()?;
-        let began = Instant::now();
-        self.send(bytes)?;
-        let answer = self.receive(request);
-        let (answer, body) = answer.map_err(|error| error.without_echo(bytes))?;
-        let took = began.elapsed();
-        let opening = std::mem::take(&mut self.opening);
+        let answered = match http2 {
+            Some(streams) => {
+                http2::ask(self.transport, streams, (request, bytes), self.clock, watch)?
+            }
+            None => self.ask(request, bytes, watch)?,
+        };
+        let answer = &answered.answer;
         if !request.expects(answer.status) {
+            let location = location(&answered.opening);
             return Err(ProbeError::Status {
                 status: answer.status,
                 expected: request.expected_status,
-                location: location(&opening)
-                    .map(|location| shown_location(&location, request.may_be_secret)),
-                opening,
+                location: location.map(|to| shown_location(&to, request.may_be_secret)),
+                opening: answered.opening,
             });
         }
         if !answer.has_text {
             return Err(ProbeError::Text(Bytes(answer.body_bytes)));
         }
+        Ok(answered)
+    }
+
+    fn ask(
+        &mut self,
+        request: &Request,
+        bytes: &[u8],
+        watch: Duration,
+    ) -> Result<Answered, ProbeError> {
+        let began = Instant::now();
+        self.send(bytes)?;
+        let answer = self.receive(request);
+        let (mut answer, body) = answer.map_err(|error| error.without_echo(bytes))?;
+        let took = began.elapsed();
+        let is_good = request.expects(answer.status) && answer.has_text;
+        if is_good && !watch.is_zero() {
+            answer.keep_alive = answer.keep_alive && self.stays_open(watch)?;
+        }
         Ok(Answered {
             answer,
             took,
-            opening,
+            opening: std::mem::take(&mut self.opening),
             body,
         })
     }
@@ -318,8 +378,8 @@ impl Exchange {
     }
 
     /// Whether the server actually leaves the connection open.
-    fn stays_open(&mut self) -> Result<bool, ProbeError> {
-        let watch = Deadline::within(TimeLimit::fixed(CLOSE_WATCH));
+    fn stays_open(&mut self, watch: Duration) -> Result<bool, ProbeError> {
+        let watch = Deadline::within(TimeLimit::fixed(watch));
         let mut byte = [0];
         while let Some(left) = watch.left() {
             let set = self.transport.stream().set_read_timeout(Some(left));
@@ -336,19 +396,7 @@ impl Exchange {
         Ok(true)
     }
 
-    /// Sets the socket's time-outs to the remaining time; an error if none is
-    /// left.
     fn set_timeouts(&self, over: impl FnOnce(TimeLimit) -> ProbeError) -> Result<(), ProbeError> {
-        let Some(left) = self.deadline.left() else {
-            return Err(over(self.deadline.limit));
-        };
-        let stream = self.transport.stream();
-        let set: io::Result<()> = stream
-            .set_read_timeout(Some(left))
-            .and_then(|()| stream.set_write_timeout(Some(left)));
-        set.map_err(|error| ProbeError::NotConnected {
-            peer: self.peer,
-            error,
-        })
+        self.clock.set(self.transport.stream(), over)
     }
 }

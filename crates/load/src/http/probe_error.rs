@@ -107,6 +107,13 @@ pub(super) enum ProbeError {
          request, or what is expected of it"
     )]
     Text(Bytes),
+    #[error("did not answer with HTTP/2: {0}; leave --http2 out if it speaks HTTP/1.1")]
+    NotHttp2(String),
+    #[error(
+        "takes {most} requests at a time on a connection of HTTP/2, and --streams asks for {asked}; \
+         give --streams {most}, and more connections (-c)"
+    )]
+    Streams { most: usize, asked: u32 },
     #[error("sent data beyond its answer, so answers cannot be separated; check the server")]
     Extra,
     #[error("{}", unexpected(*.status, *.expected, .location.as_deref(), .opening))]
@@ -230,9 +237,7 @@ fn not_http(error: &ParseError, opening: &[u8]) -> String {
         ),
         _ if is_tls(opening) => "it speaks TLS; write https://".to_owned(),
         // The first frame of an HTTP/2 server: SETTINGS on stream 0.
-        [0, 0, _, 4, _, 0, 0, 0, 0, ..] => {
-            "it speaks HTTP/2 without TLS; only HTTP/1.1 is supported".to_owned()
-        }
+        [0, 0, _, 4, _, 0, 0, 0, 0, ..] => "it speaks HTTP/2 without TLS; add --http2".to_owned(),
         _ => format!("{error}; it starts with {}; check the port", shown(opening)),
     }
 }

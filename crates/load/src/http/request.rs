@@ -1,11 +1,12 @@
 //! A request in the form in which it is sent.
 
+use super::http2::{Form as Form2, form};
 use super::mix::{Credentials, Entry, Mix, Piece, Supply, Text};
 use super::parser::{Needle, Sink};
 use http::Method;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 #[derive(Debug)]
 pub(super) struct Request {
@@ -21,6 +22,8 @@ pub(super) struct Request {
     keeps_body: bool,
     /// For sentences, where there are several.
     pub(super) called: Option<String>,
+    /// As HTTP/2 sends it, where it is the same each time.
+    form2: OnceLock<Option<Form2>>,
 }
 
 #[derive(Debug)]
@@ -73,7 +76,19 @@ impl Request {
             expected_text: text.map(|text| Arc::new(Needle::new(text.as_bytes()))),
             keeps_body: !entry.captures.is_empty(),
             called: mix.called(entry),
+            form2: OnceLock::new(),
         })
+    }
+
+    /// The same for HTTP/2; `filled` is what [`Writer::write`] gave. `None` if it has no such form.
+    pub(super) fn for_http2(&self, filled: &[u8], is_secure: bool) -> Option<Form2> {
+        match self.fixed(false) {
+            Some(bytes) => {
+                let form = self.form2.get_or_init(|| form(bytes, is_secure));
+                form.clone()
+            }
+            None => form(filled, is_secure),
+        }
     }
 
     /// Whether an answer counts as good.

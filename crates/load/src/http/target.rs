@@ -7,7 +7,11 @@ use plimsoll_model::{HttpService, shown_url};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::num::NonZeroU32;
 use std::sync::{Arc, OnceLock};
+
+/// The name of HTTP/2 over TLS (RFC 9113, section 3.2).
+pub(super) const HTTP2: &[u8] = b"h2";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Location {
@@ -31,6 +35,8 @@ pub(super) struct Target {
     /// The address that accepted a probe.
     answered: OnceLock<SocketAddr>,
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
+    /// Requests at a time on a connection of HTTP/2; `None`: HTTP/1.1.
+    pub(super) http2: Option<NonZeroU32>,
 }
 
 pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
@@ -122,7 +128,11 @@ impl Target {
                         "'{host}' in {url} is not a valid name for a certificate"
                     ))
                 })?;
-                Some((tls::config(service.insecure, &service.tls)?, name))
+                let protocol = match service.http2_streams {
+                    Some(_) => HTTP2,
+                    None => b"http/1.1",
+                };
+                Some((tls::config(service.insecure, &service.tls, protocol)?, name))
             }
         };
         Ok(Target {
@@ -130,6 +140,7 @@ impl Target {
             addresses,
             answered: OnceLock::new(),
             tls,
+            http2: service.http2_streams,
         })
     }
 

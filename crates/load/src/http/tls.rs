@@ -14,8 +14,12 @@ use std::sync::Arc;
 const MOST_BYTES: u64 = 16 << 20;
 
 /// TLS 1.2 or 1.3 with servers that this machine, or an authority in `files`, trusts, or, if
-/// `insecure`, with any. Sessions are resumed when a connection is reopened, as clients do.
-pub(super) fn config(insecure: bool, files: &TlsFiles) -> Result<Arc<ClientConfig>, LoadError> {
+/// `insecure`, with any, which speak this protocol (ALPN). Sessions are resumed when a connection is reopened, as clients do.
+pub(super) fn config(
+    insecure: bool,
+    files: &TlsFiles,
+    protocol: &[u8],
+) -> Result<Arc<ClientConfig>, LoadError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -42,7 +46,7 @@ pub(super) fn config(insecure: bool, files: &TlsFiles) -> Result<Arc<ClientConfi
             })?
         }
     };
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![protocol.to_vec()];
     Ok(Arc::new(config))
 }
 

@@ -69,6 +69,15 @@ impl Transport {
         &self.socket.stream
     }
 
+    /// The protocol that both sides chose in the handshake (ALPN), if any.
+    pub(super) fn protocol(&self) -> Option<&[u8]> {
+        self.tls.as_ref()?.alpn_protocol()
+    }
+
+    pub(super) fn is_secure(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// Continues the handshake; `true` when it is complete. For a blocking
     /// socket, reads at most once.
     pub(super) fn handshake(&mut self) -> Result<bool, Broken> {

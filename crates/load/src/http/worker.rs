@@ -7,6 +7,7 @@
 //! slowness to the service.
 
 use super::Job;
+use super::conn::Due;
 use super::connections::{Completion, Connections};
 use super::pacer::Pacer;
 use super::parser::Answer;
@@ -107,7 +108,9 @@ impl Worker {
         }
         for (intended_ns, kind) in self.connections.open_requests() {
             self.tally.unfinished(intended_ns, now);
-            self.of_kind(kind, intended_ns, Ending::Unfinished, now);
+            if let Some(kind) = kind {
+                self.of_kind(kind, intended_ns, Ending::Unfinished, now);
+            }
         }
         let used = self.connections.served(self.pacer.waited());
         self.tally.connections(used);
@@ -130,7 +133,8 @@ impl Worker {
     /// How long there is nothing to do.
     fn until(&self, now: u64) -> Until {
         let connections = &self.connections;
-        let can_send = connections.has_idle() && self.pacer.has_due(now);
+        let is_due = self.pacer.has_due(now) || connections.has_refused();
+        let can_send = connections.has_idle() && is_due;
         if can_send || connections.has_more() || connections.can_open(self.pacer.waiting()) {
             return Until::Now;
         }
@@ -152,6 +156,9 @@ impl Worker {
     /// it saves a wake-up for each. While few connections are idle, however, the
     /// next request may wait for an answer.
     fn may_ignore_sockets(&self, now: u64, at: u64) -> bool {
+        if self.connections.share_reads() {
+            return false;
+        }
         let most = match self.connections.most_are_idle() {
             true => self.answers.may_wait_ns(),
             false => MAX_SLEEP_NS,
@@ -188,13 +195,24 @@ impl Worker {
                 self.pacer.notice(now, all_in_use, &self.tally);
                 return;
             }
-            let Some(intended_ns) = self.pacer.take(now, &self.tally) else {
+            let due = self.connections.take_refused();
+            let Some(due) = due.or_else(|| self.first_due(now)) else {
                 return;
             };
-            self.tally.sent(intended_ns);
-            let ended = self.connections.send(intended_ns, now);
+            let ended = self.connections.send(due, now);
             self.record(ended);
         }
+    }
+
+    /// The longest waiting of the requests that are due.
+    fn first_due(&mut self, now: u64) -> Option<Due> {
+        let intended_ns = self.pacer.take(now, &self.tally)?;
+        self.tally.sent(intended_ns);
+        let refused = 0;
+        Some(Due {
+            intended_ns,
+            refused,
+        })
     }
 
     fn record(&mut self, ended: Option<Completion>) {
@@ -247,9 +265,12 @@ impl Worker {
             return;
         }
         self.pacer.notice(now, false, &self.tally);
-        while let Some(intended_ns) = self.pacer.take(now, &self.tally) {
-            self.tally.sent(intended_ns);
-            self.tally.failed(intended_ns, failure, now);
+        loop {
+            let due = self.connections.take_refused();
+            let Some(due) = due.or_else(|| self.first_due(now)) else {
+                return;
+            };
+            self.tally.failed(due.intended_ns, failure, now);
             if !self.connections.all_fail() {
                 return;
             }

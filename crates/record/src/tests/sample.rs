@@ -33,6 +33,7 @@ pub(super) fn plan() -> Plan {
         requests: None,
         insecure: false,
         requests_per_connection: NonZeroU32::new(7),
+        http2_streams: NonZeroU32::new(9),
         tls: TlsFiles {
             authorities: Some("ca.pem".to_owned()),
             ..TlsFiles::default()

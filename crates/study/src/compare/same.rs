@@ -128,6 +128,10 @@ fn request_difference(a: &HttpService, b: &HttpService) -> Option<String> {
         ),
         ("other requests", !have_same_requests(a, b)),
         (
+            "another version of HTTP, or number of streams",
+            a.http2_streams != b.http2_streams,
+        ),
+        (
             "another number of requests per connection",
             a.requests_per_connection != b.requests_per_connection,
         ),

@@ -56,10 +56,15 @@ impl Guest {
     /// Whether the CPU used states that take longer to leave than the limit, and how often
     /// it slept, while it woke up often.
     fn used(&self, cpu: CpuId, limit: ResumeLatency) -> Used {
+        self.used_in(cpu, limit, 50, Duration::from_millis(2))
+    }
+
+    /// As [`Guest::used`], with so many sleeps of this length.
+    fn used_in(&self, cpu: CpuId, limit: ResumeLatency, times: u32, each: Duration) -> Used {
         // What it chose before the limit changed is over once a thread has run on it.
-        wake(cpu, 1);
+        wake(cpu, 1, each);
         let before = self.states(cpu);
-        wake(cpu, 50);
+        wake(cpu, times, each);
         let mut used = Used::default();
         for (before, after) in before.iter().zip(self.states(cpu)) {
             let times = after.usage - before.usage;
@@ -83,7 +88,11 @@ impl Guest {
     fn wait_until_deep(&self, cpu: CpuId) {
         let limits = self.limits();
         let widest = *limits.last().unwrap();
-        wait("the deepest state", || self.used(cpu, widest).deeper > 0);
+        // After short sleeps, on a slow machine, the governor expects only short ones.
+        let long = Duration::from_millis(100);
+        wait("the deepest state", || {
+            self.used_in(cpu, widest, 5, long).deeper > 0
+        });
     }
 
     fn slot(&self) -> Option<ResumeLatency> {
@@ -108,11 +117,11 @@ struct Used {
 }
 
 /// Has a thread sleep on the CPU so many times.
-fn wake(cpu: CpuId, times: u32) {
+fn wake(cpu: CpuId, times: u32, each: Duration) {
     let sleeper = std::thread::spawn(move || {
         set_affinity(0, &[cpu].into_iter().collect()).unwrap();
         for _ in 0..times {
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(each);
         }
     });
     sleeper.join().unwrap();

@@ -57,7 +57,7 @@ impl Sink {
         }
     }
 
-    pub(super) fn take(&mut self, content: &[u8]) {
+    pub(crate) fn take(&mut self, content: &[u8]) {
         if let Some((needle, matched)) = &mut self.search {
             for byte in content {
                 if *matched == needle.bytes.len() {
@@ -73,12 +73,12 @@ impl Sink {
     }
 
     /// Whether what is looked for was there.
-    pub(super) fn has_text(&self) -> bool {
+    pub(crate) fn has_text(&self) -> bool {
         let mut search = self.search.iter();
         search.all(|(needle, matched)| *matched == needle.bytes.len())
     }
 
-    pub(super) fn into_kept(self) -> Vec<u8> {
+    pub(crate) fn into_kept(self) -> Vec<u8> {
         self.kept.unwrap_or_default()
     }
 }

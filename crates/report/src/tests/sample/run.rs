@@ -62,6 +62,7 @@ pub(crate) fn http() -> Workload {
         requests: None,
         insecure: false,
         requests_per_connection: None,
+        http2_streams: None,
         tls: TlsFiles::default(),
         service: ServiceAt::Pid(4711),
     })

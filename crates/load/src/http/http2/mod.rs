@@ -1,0 +1,406 @@
+//! One connection of HTTP/2 with several requests at a time.
+//!
+//! Framing, compression of heads and flow control are h2's (RFC 9113). It is driven without a
+//! runtime: the epoll loop says when the socket is ready, and each step reads once, so that the
+//! kernel's stamp of a read is that of the answers that ended with it.
+
+mod form;
+mod probe;
+mod wire;
+
+pub(super) use form::{Form, form};
+pub(super) use probe::ask;
+
+use super::conn::Outcome;
+use super::parser::{Answer, Sink};
+use super::request::Request;
+use super::transport::Transport;
+use crate::tally::Failure;
+use bytes::Bytes;
+use h2::client::{Builder, Connection, ResponseFuture, SendRequest};
+use h2::{RecvStream, SendStream};
+use http::response::Parts;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::num::NonZeroU32;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+use wire::Shared;
+
+/// The windows that the server may fill (RFC 9113, section 6.9), so that this side never slows it
+/// down: the largest but one, because the largest leaves no room for an update.
+const WINDOW: u32 = 1 << 30;
+
+/// Bytes read in a row, so that a long answer does not delay other connections.
+const MOST_READ: usize = 64 << 10;
+
+pub(super) struct Http2 {
+    wire: Shared,
+    sender: SendRequest<Bytes>,
+    connection: Connection<Shared, Bytes>,
+    streams: Vec<Stream>,
+    woken: Arc<Woken>,
+    /// An empty list, for its capacity.
+    spare: Vec<usize>,
+    /// What ended and was not reported yet.
+    ended: VecDeque<Ended>,
+    /// The connection takes no more requests.
+    is_over: bool,
+    /// What h2 says of that.
+    error: Option<String>,
+}
+
+impl std::fmt::Debug for Http2 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Http2").finish_non_exhaustive()
+    }
+}
+
+/// Streams that can go on.
+#[derive(Debug, Default)]
+struct Woken(Mutex<Vec<usize>>);
+
+impl Woken {
+    fn swap(&self, with: &mut Vec<usize>) {
+        let mut woken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *woken, with);
+    }
+
+    fn push(&self, at: usize) {
+        let mut woken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        woken.push(at);
+    }
+}
+
+/// Notes that the stream at this place can go on.
+struct StreamWaker {
+    at: usize,
+    woken: Arc<Woken>,
+}
+
+impl Wake for StreamWaker {
+    fn wake(self: Arc<Self>) {
+        self.woken.push(self.at);
+    }
+}
+
+/// A place for one request at a time.
+struct Stream {
+    waker: Waker,
+    open: Option<Open>,
+}
+
+/// A request that is being sent or answered.
+struct Open {
+    state: State,
+    /// Its drop would reset the stream.
+    _sending: SendStream<Bytes>,
+    sink: Sink,
+    bytes: u64,
+    head: Option<Parts>,
+}
+
+enum State {
+    Asked(ResponseFuture),
+    Answering(RecvStream),
+}
+
+/// The end of a request.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) at: usize,
+    pub(super) how: Result<Answer, Lost>,
+    /// Time between the arrival of the end and its reading.
+    pub(super) age: Duration,
+    /// What is kept of the answer.
+    pub(super) kept: Option<Kept>,
+}
+
+/// Head and body of an answer.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) head: Parts,
+    pub(super) body: Vec<u8>,
+}
+
+/// Why a request has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lost {
+    Failed(Failure),
+    /// The server says that it has not begun with it (GOAWAY).
+    Refused,
+}
+
+/// What a step gave.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Wait for the next edge.
+    Nothing,
+    /// There may be more to read without a new edge.
+    More,
+    Ended {
+        ended: Ended,
+        /// Whether the connection takes further requests.
+        reusable: bool,
+        more: bool,
+    },
+    /// The connection is over, and all its requests have ended.
+    Over(Failure),
+}
+
+impl Http2 {
+    /// Begins on a connection that is open, and secured if need be; with places for so many requests
+    /// at a time.
+    pub(super) fn begin(transport: Transport, streams: NonZeroU32) -> Result<Http2, Failure> {
+        let wire = Shared::new(transport);
+        let mut builder = Builder::new();
+        builder
+            .enable_push(false)
+            .initial_window_size(WINDOW)
+            .initial_connection_window_size(WINDOW)
+            .initial_max_send_streams(streams.get() as usize);
+        let begun = pin!(builder.handshake(wire.clone()));
+        let (sender, connection) = match begun.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(begun)) => begun,
+            // A new connection takes the few bytes of a preface.
+            Poll::Ready(Err(_)) | Poll::Pending => {
+                return Err(wire.get().broken.unwrap_or(Failure::Reset));
+            }
+        };
+        let woken = Arc::<Woken>::default();
+        let streams = (0..streams.get() as usize).map(|at| Stream {
+            waker: Waker::from(Arc::new(StreamWaker {
+                at,
+                woken: Arc::clone(&woken),
+            })),
+            open: None,
+        });
+        Ok(Http2 {
+            wire,
+            sender,
+            connection,
+            streams: streams.collect(),
+            woken,
+            spare: Vec::new(),
+            ended: VecDeque::new(),
+            is_over: false,
+            error: None,
+        })
+    }
+
+    /// Whether it takes further requests, as far as is known.
+    pub(super) fn takes_more(&self) -> bool {
+        !self.is_over
+    }
+
+    /// How many requests at a time the server takes on a connection.
+    fn streams_of_server(&self) -> usize {
+        self.connection.max_concurrent_send_streams()
+    }
+
+    /// Sends a request at a free place.
+    pub(super) fn send(&mut self, at: usize, form: Form, sink: Sink) -> Result<(), Lost> {
+        let ends = form.body.is_empty();
+        let (answer, mut sending) = self
+            .sender
+            .send_request(form.head, ends)
+            .map_err(|error| self.lost(&error))?;
+        if !ends {
+            sending
+                .send_data(form.body, true)
+                .map_err(|error| self.lost(&error))?;
+        }
+        self.streams[at].open = Some(Open {
+            state: State::Asked(answer),
+            _sending: sending,
+            sink,
+            bytes: 0,
+            head: None,
+        });
+        self.go_on(at);
+        self.drive(0);
+        Ok(())
+    }
+
+    /// As [`Http2::send`], for a connection of a load. `filled` is the request, unless it is the same
+    /// each time.
+    pub(super) fn offer(&mut self, stream: usize, request: &Request, filled: &[u8]) -> Outcome {
+        let is_secure = self.wire.get().transport.is_secure();
+        let form = request.for_http2(filled, is_secure);
+        let sent = match form {
+            Some(form) => self.send(stream, form, request.sink()),
+            None => Err(Lost::Failed(Failure::Protocol)),
+        };
+        match sent {
+            Ok(()) if self.is_over || !self.ended.is_empty() => Outcome::More,
+            Ok(()) => Outcome::Nothing,
+            Err(Lost::Failed(failure)) => Outcome::Failed { stream, failure },
+            Err(Lost::Refused) => Outcome::Refused { stream },
+        }
+    }
+
+    /// Gives a request up; the server is told (RST_STREAM).
+    pub(super) fn cancel(&mut self, at: usize) {
+        self.streams[at].open = None;
+        self.drive(0);
+    }
+
+    /// Continues after an edge, or after [`Step::More`]: at most one request ends.
+    pub(super) fn step(&mut self) -> Step {
+        self.wire.get_mut().read = 0;
+        loop {
+            if let Some(ended) = self.ended.pop_front() {
+                let wire = self.wire.get();
+                let more = !self.ended.is_empty() || self.is_over || !wire.is_drained;
+                let reusable = self.takes_more();
+                return Step::Ended {
+                    ended,
+                    reusable,
+                    more,
+                };
+            }
+            if self.is_over {
+                let failure = self.wire.get().broken;
+                return Step::Over(failure.unwrap_or(Failure::Protocol));
+            }
+            if self.wire.get().read >= MOST_READ {
+                return Step::More;
+            }
+            self.wire.get_mut().is_drained = false;
+            self.drive(1);
+            let is_drained = self.wire.get().is_drained;
+            if is_drained && self.ended.is_empty() && !self.is_over {
+                return Step::Nothing;
+            }
+        }
+    }
+
+    /// Writes what is to be written, reads so many times, and has the streams go on.
+    fn drive(&mut self, reads: u32) {
+        self.wire.get_mut().reads = reads;
+        let mut context = Context::from_waker(Waker::noop());
+        let polled = Pin::new(&mut self.connection).poll(&mut context);
+        if let Poll::Ready(ended) = polled {
+            self.is_over = true;
+            self.error = self.error.take().or(ended.err().map(|why| why.to_string()));
+        }
+        let mut woken = std::mem::take(&mut self.spare);
+        self.woken.swap(&mut woken);
+        for at in woken.drain(..) {
+            self.go_on(at);
+        }
+        self.spare = woken;
+        if self.is_over {
+            // None of them is woken again.
+            (0..self.streams.len()).for_each(|at| self.go_on(at));
+        }
+    }
+
+    fn go_on(&mut self, at: usize) {
+        let stream = &mut self.streams[at];
+        let Some(open) = &mut stream.open else {
+            return;
+        };
+        let how = match open.poll(&mut Context::from_waker(&stream.waker)) {
+            Poll::Ready(Ok(answer)) => Ok(answer),
+            Poll::Ready(Err(error)) => Err(self.lost(&error)),
+            Poll::Pending if self.is_over => Err(Lost::Failed(Failure::Reset)),
+            Poll::Pending => return,
+        };
+        let open = self.streams[at].open.take();
+        let kept = open.and_then(|open| {
+            let body = open.sink.into_kept();
+            open.head.map(|head| Kept { head, body })
+        });
+        let age = self.wire.age();
+        self.ended.push_back(Ended { at, how, age, kept });
+    }
+
+    /// What an error of h2 means for a request.
+    fn lost(&self, error: &h2::Error) -> Lost {
+        match self.wire.get().broken {
+            Some(failure) => Lost::Failed(failure),
+            None if error.is_go_away() && error.is_remote() => Lost::Refused,
+            None if error.is_reset() && error.is_remote() => Lost::Failed(Failure::Reset),
+            None if error.is_io() => Lost::Failed(Failure::Reset),
+            None => Lost::Failed(Failure::Protocol),
+        }
+    }
+
+    /// The transport, to close it.
+    pub(super) fn abort(self) {
+        let Http2 {
+            wire,
+            sender,
+            connection,
+            ..
+        } = self;
+        drop((sender, connection));
+        wire.abort();
+    }
+}
+
+impl From<Step> for Outcome {
+    fn from(step: Step) -> Outcome {
+        match step {
+            Step::Nothing => Outcome::Nothing,
+            Step::More => Outcome::More,
+            Step::Over(failure) => Outcome::Lost(failure),
+            Step::Ended {
+                ended,
+                reusable,
+                more,
+            } => match ended.how {
+                Ok(answer) => Outcome::Answered {
+                    stream: ended.at,
+                    answer,
+                    age: ended.age,
+                    reusable,
+                    more,
+                },
+                Err(Lost::Failed(failure)) => Outcome::Failed {
+                    stream: ended.at,
+                    failure,
+                },
+                Err(Lost::Refused) => Outcome::Refused { stream: ended.at },
+            },
+        }
+    }
+}
+
+impl Open {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Answer, h2::Error>> {
+        loop {
+            match &mut self.state {
+                State::Asked(answer) => {
+                    let Poll::Ready(answer) = Pin::new(answer).poll(context)? else {
+                        return Poll::Pending;
+                    };
+                    let (head, body) = answer.into_parts();
+                    self.head = Some(head);
+                    self.state = State::Answering(body);
+                }
+                State::Answering(body) => match body.poll_data(context)? {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Some(data)) => {
+                        self.bytes += data.len() as u64;
+                        self.sink.take(&data);
+                        body.flow_control().release_capacity(data.len())?;
+                    }
+                    Poll::Ready(None) => return Poll::Ready(Ok(self.answer())),
+                },
+            }
+        }
+    }
+
+    fn answer(&self) -> Answer {
+        Answer {
+            status: self.head.as_ref().map_or(0, |head| head.status.as_u16()),
+            body_bytes: self.bytes,
+            keep_alive: true,
+            has_text: self.sink.has_text(),
+        }
+    }
+}
