@@ -22,9 +22,11 @@
 
 mod conn;
 mod engine;
+mod http2;
 mod queue;
 mod script;
 
+pub use http2::{Http2Behaviour, KnownHttp2};
 pub use queue::{Discipline, Queue};
 
 use crate::http::poller::Waker;

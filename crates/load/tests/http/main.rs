@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod churn;
+mod http2;
 mod mix;
 mod tls;
 
