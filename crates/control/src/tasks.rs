@@ -217,7 +217,8 @@ pub(crate) struct Tree<'a> {
     /// A process whose children also belong to the tree, because it adopts the tree's
     /// orphans and has no other children.
     pub(crate) adopter: Option<Pid>,
-    /// Needed where the leader may have been waited for, so that its PID may be reused.
+    /// Without it the process group is the tree's only as long as the leader is there: once that was
+    /// waited for, another group may have its number.
     pub(crate) mark: Option<Mark>,
     /// Members that were seen without the mark.
     pub(crate) unmarked: &'a [ProcessKey],
@@ -271,7 +272,7 @@ fn members(
     // A process group keeps its number as long as it has a member: one that is marked
     // shows for all.
     let shown = |l: &ProcessStat| has_group_id(l) && marked.contains(&l.pid);
-    let is_ours = leader_is_there || (!reused && (tree.mark.is_none() || others.iter().any(shown)));
+    let is_ours = leader_is_there || (!reused && others.iter().any(shown));
     let mut found: Vec<ProcessStat> = Vec::new();
     loop {
         let (new, rest): (Vec<ProcessStat>, Vec<ProcessStat>) = others.into_iter().partition(|l| {
@@ -333,7 +334,7 @@ mod tests {
         let adopter = Some(BASE + ADOPTER);
         /// A name, the adopter, all processes and the members.
         type Case<'a> = (&'a str, Option<Pid>, &'a [ProcessStat], &'a [Pid]);
-        let cases: [Case<'_>; 7] = [
+        let cases: [Case<'_>; 8] = [
             (
                 "descendants that left the group",
                 None,
@@ -348,7 +349,13 @@ mod tests {
                 &[of_adopted, adopted, in_group, reused],
                 &[15, 16],
             ),
-            ("a group without its leader", None, &[in_group], &[11]),
+            ("a group without its leader", None, &[in_group], &[]),
+            (
+                "a group of others with the number of the leader",
+                adopter,
+                &[in_group, adopted],
+                &[15],
+            ),
             ("a reused PID", None, &[in_group, reused], &[]),
             ("older and ended processes", None, &[older, ended], &[]),
         ];

@@ -98,6 +98,18 @@ fn orphans_that_ignore_sigterm_end_with_the_command() {
 }
 
 #[test]
+fn what_leaves_the_cgroups_is_named_and_ends_with_the_command() {
+    let place = SideFolder::new();
+    let script = "for all in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do \
+                  echo $$ >$all; done 2>/dev/null; setsid sleep 1000 >/dev/null 2>&1 & echo $!";
+    let ended = place.side(["-q", "--as", "sysload", "--", "sh", "-c", script]);
+    assert!(!lives(ended.stdout.trim()), "{ended:#?}");
+    if is_root() {
+        ended.says(0, &["has left its cgroup", "systemd-run"]);
+    }
+}
+
+#[test]
 fn signals_are_passed_on_and_the_second_one_kills() {
     let place = SideFolder::new();
     let script = "trap 'echo heard; exit 9' TERM; echo ready; while :; do sleep 0.05; done";

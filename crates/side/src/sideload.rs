@@ -22,6 +22,8 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Signals within this time are one: timeout(1) sends its signal to the process and to
 /// its group.
 const ONE: Duration = Duration::from_millis(500);
+/// Between two looks for processes that have left the cgroups, each through all of the machine.
+const LOOK_OUTSIDE: Duration = Duration::from_secs(5);
 /// Maximum wait when no decision is due.
 const IDLE_LOOK: Duration = Duration::from_secs(60);
 
@@ -40,6 +42,8 @@ pub struct Sideload {
     ending: Option<Instant>,
     other_runs_reported: bool,
     terminal_reported: bool,
+    /// When to look next for processes that have left the cgroups; `None` once some were reported.
+    next_look_outside: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -92,6 +96,7 @@ impl Sideload {
             ending: None,
             other_runs_reported: false,
             terminal_reported: false,
+            next_look_outside: Some(started),
         })
     }
 
@@ -133,6 +138,9 @@ impl Sideload {
             }
             self.group.reap()?;
             self.report_terminal(notify);
+            if self.next_look_outside.is_some_and(|next| now >= next) {
+                self.report_outside(notify);
+            }
             if end.is_some_and(|end| Instant::now() >= end) {
                 notify(Notice::Warning(format!(
                     "the command did not end within {} s, so it is killed",
@@ -178,6 +186,20 @@ impl Sideload {
             "the command has stopped, because it {does} as only a command in the foreground may; \
              end it by Ctrl-C, and run it so that it does not ask (as with < FILE, or --batch)"
         )));
+    }
+
+    /// Reports once that a process of the command is where nothing restricts it.
+    fn report_outside(&mut self, notify: Notify<'_>) {
+        self.next_look_outside = Some(Instant::now() + LOOK_OUTSIDE);
+        // One that cannot be looked for is no reason to end the command.
+        let outside = self.group.escaped().unwrap_or_default();
+        if let Some(pid) = outside.first() {
+            self.next_look_outside = None;
+            notify(Notice::Warning(format!(
+                "the command has left its cgroup (process {pid}), where nothing restricts it; give \
+                 one that stays there: not one that systemd-run or a container runtime moves"
+            )));
+        }
     }
 
     /// Forwards a signal. A frozen command could not handle it, so it is thawed and not
@@ -233,6 +255,9 @@ impl Sideload {
     }
 
     fn finish(mut self, notify: Notify<'_>) -> Result<Outcome, SideError> {
+        if self.next_look_outside.is_some() {
+            self.report_outside(notify);
+        }
         // End the remaining processes, so that their CPU time is counted and none
         // stays.
         let killed = self.group.kill();

@@ -1,9 +1,10 @@
 //! Members of a group without a cgroup; ending all processes of a group.
 
-use super::Group;
+use super::{Group, Made};
 use crate::error::ControlError;
 use crate::folder;
 use crate::journal::Change;
+use crate::layout::Version;
 use crate::orphans;
 use crate::tasks::{self, ProcessKey, Tree};
 use crate::tree;
@@ -58,22 +59,49 @@ impl Group {
     ///
     /// [`CgroupLayout::keeping_orphans`]: crate::CgroupLayout::keeping_orphans
     pub fn escaped(&self) -> Result<Vec<Pid>, ControlError> {
-        let Some(name) = self.made.first().and_then(|made| made.folder.file_name()) else {
+        if self.made.is_empty() {
             return Ok(Vec::new());
-        };
-        let name = name.to_string_lossy();
+        }
         let mut outside = BTreeSet::new();
         for tree in self.live_trees()? {
             for member in tree.members(&self.root)? {
                 let groups = self.root.path(format!("/proc/{}/cgroup", member.pid));
                 let groups = fs::read_to_string(groups).unwrap_or_default();
                 // One that has ended since may be shown in the root cgroup.
-                if !groups.contains(&*name) && ProcessKey::of(&member).lives(&self.root)? {
+                if !self.has_in_all(&groups) && ProcessKey::of(&member).lives(&self.root)? {
                     outside.insert(member.pid);
                 }
             }
         }
         Ok(outside.into_iter().collect())
+    }
+
+    /// Whether this /proc/PID/cgroup (cgroups(7)) is of a process in each of the folders that commands
+    /// join when they start.
+    fn has_in_all(&self, cgroups: &str) -> bool {
+        let is_in = |made: &Made| {
+            let name = made
+                .folder
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy();
+            let of_made = |controllers: &str| match made.place.version {
+                Version::V2 => controllers.is_empty(),
+                Version::V1 => controllers
+                    .split(',')
+                    .any(|one| made.place.controllers.contains(one)),
+            };
+            cgroups.lines().any(|line| {
+                let mut parts = line.splitn(3, ':').skip(1);
+                let (controllers, path) = (parts.next(), parts.next().unwrap_or_default());
+                controllers.is_some_and(of_made) && path.contains(&*name)
+            })
+        };
+        let mut joined = self
+            .made
+            .iter()
+            .filter(|made| self.is_joined_at_start(made));
+        joined.all(is_in)
     }
 
     /// Kills processes that have left the cgroups, which root can.
@@ -130,8 +158,7 @@ impl Group {
         self.leaders.iter().take(count).map(move |leader| Tree {
             leader: *leader,
             adopter,
-            // The leader is our child, whose number stays reserved.
-            mark: None,
+            mark: (!keeps && self.made.is_empty()).then_some(self.mark),
             unmarked: &[],
         })
     }

@@ -165,6 +165,11 @@ impl Group {
         joined.map(|made| made.folder.as_path())
     }
 
+    /// Whether commands are in it as soon as they run.
+    pub(super) fn is_joined_at_start(&self, made: &Made) -> bool {
+        self.joins(made) != Joins::ToFreeze
+    }
+
     fn joins(&self, made: &Made) -> Joins {
         // A process that enters a frozen group is stopped at once.
         let frozen = self.current.frozen && made.place.serves.contains(&Mechanism::Freeze);

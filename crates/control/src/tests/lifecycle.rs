@@ -74,27 +74,33 @@ fn a_command_that_leaves_its_cgroups_is_killed() {
 }
 
 #[test]
-fn what_has_left_the_cgroups_is_listed() {
+fn what_has_left_a_cgroup_is_listed() {
+    const ALL: &str = "/sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs";
+    // Of version 1: the others of the group hold it.
+    const ONE: &str = "/sys/fs/cgroup/cpu/cgroup.procs";
     let bench = Bench::new();
-    for (name, mut group) in groups(&bench, HELD, AtEnd::Kill) {
-        let has_cgroup = group.folders().count() > 0;
-        let file = bench.dir.path().join("left");
-        let script = format!(
-            "sleep 1000 & (for all in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do \
-             sh -c 'echo $PPID' >$all; done 2>/dev/null; echo >'{}'; exec sleep 1000) & wait",
-            file.display()
-        );
-        let mut child = shell(&mut group, &script);
-        wait("a process to leave", || file.exists());
-        assert_eq!(
-            group.escaped().unwrap().len(),
-            usize::from(has_cgroup),
-            "{name}"
-        );
-        group.kill().unwrap();
-        assert!(!child.wait().unwrap().success(), "{name}");
-        assert_eq!(group.escaped().unwrap(), [] as [u32; 0], "{name}");
-        std::fs::remove_file(file).unwrap();
+    for left in [ALL, ONE] {
+        for (name, mut group) in groups(&bench, HELD, AtEnd::Kill) {
+            let of_cpu = |folder: &Path| folder.starts_with("/sys/fs/cgroup/cpu");
+            let is_left = match left {
+                ALL => group.folders().count() > 0,
+                _ => group.folders().any(of_cpu),
+            };
+            let file = bench.dir.path().join("left");
+            let script = format!(
+                "sleep 1000 & (for all in {left}; do sh -c 'echo $PPID' >$all; done 2>/dev/null; \
+                 echo >'{}'; exec sleep 1000) & wait",
+                file.display()
+            );
+            let mut child = shell(&mut group, &script);
+            wait("a process to leave", || file.exists());
+            let outside = group.escaped().unwrap();
+            assert_eq!(outside.len(), usize::from(is_left), "{name} {left}");
+            group.kill().unwrap();
+            assert!(!child.wait().unwrap().success(), "{name}");
+            assert_eq!(group.escaped().unwrap(), [] as [u32; 0], "{name}");
+            std::fs::remove_file(file).unwrap();
+        }
     }
 }
 

@@ -94,8 +94,9 @@ impl Server {
     ) -> Result<Result<(), String>, RunError> {
         let mut listens = false;
         let mut own = self.group.processes()?;
-        // It may have moved itself out of the cgroup.
+        // It may have moved itself, or what it started, out of the cgroup.
         own.push(self.pid());
+        own.extend(self.group.escaped()?);
         for address in client.addresses() {
             match listeners(&machine.root, *address)? {
                 Listeners::NotListening => continue,
