@@ -3,6 +3,7 @@
 use crate::error::HostError;
 use crate::process::{Pid, ProcessStat, process_name};
 use crate::root::Root;
+use plimsoll_model::sort_by_number;
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Instant;
@@ -77,7 +78,7 @@ fn busiest(
         (stat.pid, used.as_secs_f64() / seconds.max(1e-3))
     });
     let mut used: Vec<(Pid, f64)> = used.filter(|(_, cpus)| *cpus >= LEAST).collect();
-    used.sort_by(|one, other| other.1.total_cmp(&one.1));
+    sort_by_number(&mut used, |one| -one.1);
     used.truncate(MOST);
     used
 }

@@ -6,7 +6,7 @@ use crate::service::MOST_RPS;
 use plimsoll_host::{Root, provenance};
 use plimsoll_load::hash::HashLoad;
 use plimsoll_load::{LiveRate, Offer, Running, Shape};
-use plimsoll_model::{Arrivals, CpuSet, HashService, Rate, Share};
+use plimsoll_model::{Arrivals, CpuSet, HashService, Rate, Share, sort_by_number};
 use plimsoll_record::state_file;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -113,7 +113,7 @@ impl Rating {
         for _ in 0..ROUNDS {
             rounds.push(round(running.as_mut(), is_stopped)?);
         }
-        rounds.sort_by(|a, b| a.get().total_cmp(&b.get()));
+        sort_by_number(&mut rounds, |one| one.get());
         let middle = rounds.get(ROUNDS / 2).copied().unwrap_or(Rate::ZERO);
         if middle.get() <= 0.0 {
             return Err(LabError::NothingAnswered(ROUND));

@@ -43,6 +43,7 @@ mod hash_use;
 mod headrooms;
 mod histogram;
 mod ns;
+mod order;
 mod phases;
 mod picture;
 mod plan;
@@ -96,6 +97,7 @@ pub use hash_use::{FileUse, MemoryUse};
 pub use headrooms::{CurvePoint, HeadroomCurve, Knee, KneeStatus};
 pub use histogram::Histogram;
 pub use ns::{Ns, NsList, OptionNs};
+pub use order::sort_by_number;
 pub use phases::{FIRST_REQUESTS, FirstRequest, PhaseWork, PhasedRate, RatePhase};
 pub use picture::{
     CpuPoint, LatencySpread, LevelPicture, Picture, PictureSetting, Span, SpectrumPoint,

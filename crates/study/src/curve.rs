@@ -16,7 +16,7 @@ use crate::bootstrap::{self, RESAMPLES};
 use crate::isotonic;
 use crate::seeded::Rng;
 use groups::{Group, Residuals};
-use plimsoll_model::{Estimate, Rate, Share};
+use plimsoll_model::{Estimate, Rate, Share, sort_by_number};
 use std::time::Duration;
 
 /// What the curve takes of a valid trial: one that the service carried, or
@@ -121,7 +121,7 @@ impl Curve {
     /// The levels, ascending in rate, with the pointwise band.
     pub(crate) fn points(&self) -> Vec<CurvePoint> {
         let mut measured = self.line.measured.clone();
-        measured.sort_by(|a, b| a.rate_rps.total_cmp(&b.rate_rps));
+        sort_by_number(&mut measured, |one| one.rate_rps);
         let point = |m: &Measured| {
             Some(CurvePoint {
                 rate_rps: m.rate_rps,
@@ -235,7 +235,7 @@ impl Line {
 /// Knots of the isotonic fit. Points of the same rate are one knot: a line
 /// has one CPU use at a rate.
 fn knots(mut points: Vec<Point>) -> Vec<Knot> {
-    points.sort_by(|a, b| a.measured.rate_rps.total_cmp(&b.measured.rate_rps));
+    sort_by_number(&mut points, |one| one.measured.rate_rps);
     let mut merged: Vec<(f64, f64, f64)> = Vec::with_capacity(points.len());
     for point in points {
         let (rate, cpu, weight) = (point.measured.rate_rps, point.cpu_pct, point.weight);

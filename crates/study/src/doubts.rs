@@ -9,7 +9,7 @@ use crate::levels::Level;
 use crate::validity::{self, Allowance};
 use plimsoll_model::{
     BodySizes, Bounds, CapacityFinding, Doubt, GivenLatency, Plan, Rate, Trial, TrialSetting,
-    Workload,
+    Workload, sort_by_number,
 };
 use std::time::Duration;
 
@@ -116,7 +116,7 @@ fn unlike_first_answer(plan: &Plan, trials: &[Trial]) -> Option<Doubt> {
 /// The bodies of each trial, ascending by its load.
 fn bodies_by_load(trials: &[Trial]) -> Vec<(f64, BodySizes)> {
     let mut loads: Vec<(f64, BodySizes)> = trials.iter().filter_map(bodies_at).collect();
-    loads.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sort_by_number(&mut loads, |one| one.0);
     loads
 }
 
@@ -199,7 +199,7 @@ fn short(rows: &[GivenLatency]) -> Option<Doubt> {
 /// Loads whose rows are far apart, ascending.
 fn scattered(rows: &[GivenLatency]) -> Vec<Doubt> {
     let mut rows = rows.to_vec();
-    rows.sort_by(|a, b| a.rate.get().total_cmp(&b.rate.get()));
+    sort_by_number(&mut rows, |one| one.rate.get());
     let loads = rows.chunk_by(|a, b| a.rate == b.rate);
     let doubt = |rows: &[GivenLatency]| {
         let least_us = us(rows.iter().map(|row| row.latency).min()?);

@@ -3,7 +3,7 @@
 use crate::carried::trial_is_carried;
 use crate::decide::{Decision, decide, needed, thinning};
 use crate::levels::cpu_share;
-use plimsoll_model::{Goal, Plan, Setting, Trial, Work, Workload};
+use plimsoll_model::{Goal, Plan, Setting, Trial, Work, Workload, sort_by_number};
 use std::time::Duration;
 
 /// The evidence of one trial about one goal at its rate.
@@ -193,7 +193,7 @@ impl Evidence {
     /// The evidence at each load, ascending.
     pub(crate) fn by_load(evidence: &[Evidence]) -> Vec<Vec<&Evidence>> {
         let mut sorted: Vec<&Evidence> = evidence.iter().collect();
-        sorted.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+        sort_by_number(&mut sorted, |one| one.rate);
         let loads = sorted.chunk_by(|a, b| a.rate.total_cmp(&b.rate).is_eq());
         loads.map(<[_]>::to_vec).collect()
     }

@@ -13,7 +13,7 @@
 //! is a bootstrap over trials.
 
 use crate::theil_sen::Line;
-use plimsoll_model::{CpuTime, CpuUse, Estimate, HintFinding, Trial};
+use plimsoll_model::{CpuTime, CpuUse, Estimate, HintFinding, Trial, sort_by_number};
 use std::fmt;
 use std::time::Duration;
 
@@ -205,7 +205,7 @@ fn grown(trials: &[&Trial], seed: u64, wanted: impl Fn(&Growth) -> bool) -> Vec<
         Some(growth)
     };
     let mut found: Vec<Growth> = Counter::ALL.into_iter().filter_map(one).collect();
-    found.sort_by(|a, b| b.found.slope.value.total_cmp(&a.found.slope.value));
+    sort_by_number(&mut found, |one| -one.found.slope.value);
     found
 }
 

@@ -3,7 +3,7 @@
 use crate::bootstrap::shows_quantile;
 use plimsoll_model::{
     Answers, Plan, Rate, RequestFile, RequestFinding, RequestOfFile, RequestsFinding, Trial,
-    TrialSetting, Workload,
+    TrialSetting, Workload, sort_by_number,
 };
 
 /// How the requests of a file ended, by kind over some trials.
@@ -58,7 +58,7 @@ pub(crate) fn of_sweep(
     let rate = |t: &Trial| t.spec.setting.rate().map_or(0.0, Rate::get);
     let measured = |t: &&Trial| t.spec.phase.shows_load() && t.verdict.is_valid();
     let mut there: Vec<&Trial> = trials.iter().filter(measured).collect();
-    there.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
+    sort_by_number(&mut there, |one| rate(one));
     let within = there.partition_point(|t| carried.is_some_and(|most| rate(t) <= most));
     there.truncate(within.max(1));
     let highest = rate(there.last()?);

@@ -5,7 +5,7 @@ use super::outcome::{ConcurrencyCurve, Direction};
 use super::plan::RigPlan;
 use super::runs::Series as Runs;
 use super::waiting;
-use plimsoll_model::{Estimate, counted};
+use plimsoll_model::{Estimate, counted, sort_by_number};
 use plimsoll_report::chart::{
     At, Axis, Chart, Datum, Line, Mark, MarkKind, Panel, Ranges, Scale, Series, Shape, Tone, Unit,
 };
@@ -214,7 +214,7 @@ const SAME_POINT: f64 = 1.05;
 
 fn of_search(plan: &RigPlan, row: &BreakFinding, tried: &[Trial]) -> Series {
     let mut tried: Vec<&Trial> = tried.iter().collect();
-    tried.sort_by(|a, b| a.stress.total_cmp(&b.stress));
+    sort_by_number(&mut tried, |one| one.stress);
     let data = tried
         .chunk_by(|a, b| is_same_point(a.stress, b.stress))
         .map(|near| {

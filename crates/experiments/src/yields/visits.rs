@@ -4,7 +4,7 @@
 use super::args::YieldArgs;
 use crate::args::Effort;
 use plimsoll_engine::RunError;
-use plimsoll_model::{Arm, CountedJob, Job, Share};
+use plimsoll_model::{Arm, CountedJob, Job, Share, sort_by_number};
 
 /// The default arms of a curve over headrooms.
 const OF_CURVE: [Arm; 2] = [Arm::Quota10ms, Arm::Quota100ms];
@@ -95,7 +95,7 @@ pub(super) fn headrooms(args: &YieldArgs) -> Result<Vec<Share>, RunError> {
             .collect()
     };
     let mut headrooms = args.headrooms.clone().unwrap_or_else(usual);
-    headrooms.sort_by(|a, b| a.get().total_cmp(&b.get()));
+    sort_by_number(&mut headrooms, |one| one.get());
     headrooms.dedup();
     match headrooms.len() {
         0 | 1 => Err(RunError::Usage(

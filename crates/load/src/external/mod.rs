@@ -13,7 +13,7 @@ mod process;
 mod wrk2;
 
 pub use address::connect;
-use plimsoll_model::{Errors, Histogram, LoadFormat, Work};
+use plimsoll_model::{Errors, Histogram, LoadFormat, Work, sort_by_number};
 pub use process::{LoadParameters, RunningCommand, check, start};
 use std::fs::File;
 use std::io::Read;
@@ -172,7 +172,7 @@ fn from_quantiles(mut known: Vec<(f64, Duration)>, count: u64) -> Result<Histogr
     if let Some((q, _)) = known.iter().find(|(q, _)| !(0.0..=1.0).contains(q)) {
         return Err(format!("'{}' is no percentile from 0 to 100", 100.0 * q));
     }
-    known.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sort_by_number(&mut known, |one| one.0);
     if count == 0 {
         return Ok(Histogram::new());
     }

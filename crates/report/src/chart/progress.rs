@@ -1,6 +1,7 @@
 //! The charts of a run that goes on: a dot per trial, dim where it is invalid.
 
 use super::{At, Axis, Chart, Datum, Mark, MarkKind, Panel, Scale, Series, Shape, Tone, Unit};
+use plimsoll_model::sort_by_number;
 
 #[derive(Debug, Clone, Default)]
 pub struct TrialPoint {
@@ -112,7 +113,7 @@ fn dots(
     let point = |trial: &TrialPoint| Some(Datum::at(trial.load, of(trial)?, None));
     let mut data: Vec<Datum> = trials.filter_map(point).collect();
     // The name stands at the highest load.
-    data.sort_by(|a, b| a.x.total_cmp(&b.x));
+    sort_by_number(&mut data, |one| one.x);
     Series {
         name: name.to_owned(),
         ..Series::points(tone, Shape::Circle, data)

@@ -13,6 +13,7 @@ use super::canvas::Canvas;
 use super::{At, Charset, Chart, Datum, Line, Mark, MarkKind, Panel, Picture, Series, Tone};
 use crate::sentence::words_if;
 use crate::table::{Ink, Paint};
+use plimsoll_model::sort_by_number;
 
 /// From this width on, two charts stand side by side.
 const TWO_ABREAST: usize = 116;
@@ -239,7 +240,7 @@ impl Panel {
             .level_marks()
             .map(|(m, up)| (up, &m.short_name, m.tone));
         let mut names: Vec<_> = series.chain(level).filter(|n| !n.1.is_empty()).collect();
-        names.sort_by(|a, b| b.0.total_cmp(&a.0));
+        sort_by_number(&mut names, |one| -one.0);
         let column = frame.left + frame.columns + 1;
         let last = frame.top + frame.rows;
         for (up, name, tone) in names {

@@ -1,14 +1,14 @@
 //! The power of a machine at a rate.
 
 use crate::at_rates;
-use plimsoll_model::Trial;
+use plimsoll_model::{Trial, sort_by_number};
 
 /// The power in watts at a rate, in requests per second: mean power of the valid
 /// trials at each rate, interpolated linearly. `None` if a trial has no energy, or
 /// outside the measured rates.
 pub fn watts_at(trials: &[Trial], rate_rps: f64) -> Option<f64> {
     let mut seen: Vec<Point> = at_rates(trials).map(Point::of).collect::<Option<_>>()?;
-    seen.sort_by(|a, b| a.rate.total_cmp(&b.rate));
+    sort_by_number(&mut seen, |one| one.rate);
     seen.dedup_by(|later, kept| {
         let same = later.rate == kept.rate;
         if same {

@@ -5,7 +5,7 @@
 
 use super::study::Row;
 use super::{GapPattern, WaitPlan, WaitingBecause, WaitingFinding, WaitingRecommendation};
-use plimsoll_model::{Estimate, Goal, LatencyLimit, human_duration};
+use plimsoll_model::{Estimate, Goal, LatencyLimit, human_duration, sort_by_number};
 use plimsoll_schedulers::WaitPolicy;
 use plimsoll_study::wake::Figure;
 use std::fmt;
@@ -92,7 +92,7 @@ pub(super) fn recommended(plan: &WaitPlan, rows: &[Row]) -> WaitingRecommendatio
         let why = "Too few valid trials to compare the policies of Plimsoll's own scheduler.";
         return none(WaitingBecause::Inconclusive, why);
     }
-    known.sort_by(|a, b| a.burn_pct.value.total_cmp(&b.burn_pct.value));
+    sort_by_number(&mut known, |one| one.burn_pct.value);
     match (latency_limit(plan), plan.most_burn_pct) {
         (None, None) => knee(&known),
         (latency, most_burn_pct) => within(

@@ -2,7 +2,7 @@
 
 use super::study::waiting_rows;
 use super::{GapPattern, WaitPlan, WaitingBecause, WaitingFinding, WaitingRecommendation};
-use plimsoll_model::{Estimate, for_count, human_duration};
+use plimsoll_model::{Estimate, for_count, human_duration, sort_by_number};
 use plimsoll_report::chart::{
     Axis, Chart, Datum, Line, Panel, Scale, Series, Shape, Tone, Unit, Width,
 };
@@ -99,7 +99,7 @@ fn panel(policies: &[&str], rows: &[&WaitingFinding]) -> Option<Panel> {
     if front.is_empty() {
         return None;
     }
-    front.sort_by(|a, b| a.x.total_cmp(&b.x));
+    sort_by_number(&mut front, |one| one.x);
     let joined = front.iter().map(|d| Datum::at(d.x, d.y, None)).collect();
     series.push(Series {
         name: "front".to_owned(),

@@ -5,6 +5,7 @@ use super::draw::{Drawing, class, line, text, toned};
 use super::frame::{Cell, NAME_GAP, NAME_ROW, has_end_names, name_wishes, named_loads, right_room};
 use super::layout::{Area, BOLD, FONT, Wish, along, apart, fitting, free, rows, width_of};
 use crate::chart::{At, Line, Mark, MarkKind, Series, Tone};
+use plimsoll_model::sort_by_number;
 
 /// Where the lowest row of names stands above the plot.
 const LOWEST: f64 = 12.0;
@@ -97,7 +98,7 @@ fn goal_names(chart: &mut Drawing, cell: &Cell<'_>) {
     let named = cell.panel.marks.iter().filter(|m| !m.name.is_empty());
     let mut goals: Vec<(f64, &Mark)> = named.filter_map(|m| Some((line_at(m)?, m))).collect();
     if goals.iter().all(|(_, mark)| mark.kind == MarkKind::Goal) {
-        goals.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sort_by_number(&mut goals, |one| one.0);
     }
     for &(y, mark) in &goals {
         let width = width_of(&mark.name);
@@ -248,7 +249,7 @@ fn places(plot: &Area, mark: &Named<'_>, width: f64) -> Vec<(f64, f64)> {
         let near = Area::of_text(*at, width).nearest(mark.at);
         (near.0 - x).hypot(near.1 - y)
     };
-    all.sort_by(|a, b| off(a).total_cmp(&off(b)));
+    sort_by_number(&mut all, |one| off(one));
     let within = |at: &(f64, f64)| Area::of_text(*at, width).is_within(plot, 0.0);
     near.chain(all).filter(within).collect()
 }

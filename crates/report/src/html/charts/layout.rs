@@ -1,5 +1,7 @@
 //! Where labels go, so that none stands on another.
 
+use plimsoll_model::sort_by_number;
+
 /// Height of the characters of a chart, in its own pixels.
 pub(super) const FONT: f64 = 12.0;
 
@@ -17,7 +19,7 @@ pub(super) struct Wish {
 /// order and a gap between them.
 pub(super) fn apart(wishes: &[Wish], from: f64, to: f64, gap: f64) -> Vec<Option<f64>> {
     let mut kept: Vec<usize> = (0..wishes.len()).collect();
-    kept.sort_by(|a, b| wishes[*a].at.total_cmp(&wishes[*b].at));
+    sort_by_number(&mut kept, |one| wishes[*one].at);
     let needed = |kept: &[usize]| {
         let sizes: f64 = kept.iter().map(|i| wishes[*i].size).sum();
         sizes + gap * kept.len().saturating_sub(1) as f64
@@ -68,7 +70,7 @@ pub(super) fn thinned(places: &[(f64, f64)], gap: f64) -> Vec<bool> {
 /// One that is longer than a row has one for itself.
 pub(super) fn rows(wishes: &[Wish], room: f64, gap: f64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wishes.len()).collect();
-    order.sort_by(|a, b| wishes[*a].at.total_cmp(&wishes[*b].at));
+    sort_by_number(&mut order, |one| wishes[*one].at);
     let needed = |row: usize, of: usize| -> f64 {
         let row = order.iter().skip(row).step_by(of);
         row.map(|i| wishes[*i].size + gap).sum::<f64>() - gap
@@ -253,7 +255,7 @@ mod tests {
                 .zip(&wishes)
                 .filter_map(|(at, w)| at.map(|at| (at - w.size / 2.0, at + w.size / 2.0)))
                 .collect();
-            stretches.sort_by(|a, b| a.0.total_cmp(&b.0));
+            sort_by_number(&mut stretches, |one| one.0);
             for stretch in &stretches {
                 prop_assert!(stretch.0 >= -1e-6 && stretch.1 <= 600.0 + 1e-6, "{stretch:?}");
             }
@@ -307,7 +309,7 @@ mod tests {
         fn shown_ticks_never_overlap(
             mut places in prop::collection::vec((0.0..600.0f64, 1.0..90.0f64), 0..40),
         ) {
-            places.sort_by(|a, b| a.0.total_cmp(&b.0));
+            sort_by_number(&mut places, |one| one.0);
             let shown = thinned(&places, 4.0);
             let kept: Vec<_> = places.iter().zip(shown).filter(|(_, s)| *s).map(|(p, _)| p).collect();
             for pair in kept.windows(2) {

@@ -12,6 +12,7 @@ use crate::sweep::levels::achieved_pct;
 use crate::table::{Column, ColumnsOf, ends, known};
 use plimsoll_model::{
     CapacityFinding, CapacityStatus, CpuPoint, Headroom, LevelFinding, Phase, TrialPicture,
+    sort_by_number,
 };
 
 pub(super) fn chart(view: View<'_>) -> Option<Chart> {
@@ -150,7 +151,7 @@ pub(super) fn table_rows(view: View<'_>) -> Vec<TableRow<'_>> {
         })
     });
     let mut rows: Vec<TableRow<'_>> = on_curve.chain(off_curve).collect();
-    rows.sort_by(|a, b| a.rate_rps.total_cmp(&b.rate_rps));
+    sort_by_number(&mut rows, |one| one.rate_rps);
     rows
 }
 
