@@ -1,6 +1,6 @@
 //! What is under test.
 
-use crate::{Bytes, CpuTime, FileUse, MemoryUse, Rate, shown_url};
+use crate::{Bytes, CpuTime, FileUse, MemoryUse, Rate, counted, shown_url};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -337,23 +337,31 @@ impl fmt::Display for Workload {
                     .try_for_each(|files| write!(f, ", {files}"))?;
                 f.write_str(")")
             }
-            Workload::Http(h) => match &h.requests {
-                None => write!(f, "{} {}", h.method, shown_url(&h.url)),
-                Some(several) => {
-                    let n = several.requests.len();
-                    let s = if n == 1 { "" } else { "s" };
-                    write!(
-                        f,
-                        "{n} request{s} of {} to {}",
-                        several.file,
-                        shown_url(&h.url)
-                    )
-                }
-            },
+            Workload::Http(h) => h.fmt(f),
             Workload::Command(load) => {
                 write!(f, "{} loaded by {}", shown_url(&load.url), load.command)
             }
             Workload::Imported(table) => table.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for HttpService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = shown_url(&self.url);
+        match &self.requests {
+            None => write!(f, "{} {url}", self.method)?,
+            Some(several) => {
+                let requests = counted(several.requests.len(), "request", "requests");
+                write!(f, "{requests} of {} to {url}", several.file)?;
+            }
+        }
+        match self.http2_streams {
+            None => Ok(()),
+            Some(streams) => {
+                let streams = counted(streams.get() as usize, "stream", "streams");
+                write!(f, " over HTTP/2, {streams} a connection")
+            }
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The open-loop HTTP/1.1 load generator.
+//! The open-loop load generator for HTTP/1.1 and HTTP/2.
 //!
 //! One pinned thread per generator CPU, each with its share of the connections
-//! and of the arrivals, runs one epoll loop. A connection carries one request
-//! at a time, without pipelining, so the number of connections limits the
-//! requests in flight: when all are busy, due requests wait, and the wait is
-//! part of their latency, which is measured from the intended start. Nothing is
-//! allocated per request.
+//! and of the arrivals, runs one epoll loop. A connection of HTTP/1.1 carries one
+//! request at a time, without pipelining, one of HTTP/2 as many as it has streams.
+//! So these numbers limit the requests in flight: when all are busy, due requests
+//! wait, and the wait is part of their latency, which is measured from the intended
+//! start. With HTTP/1.1 nothing is allocated per request.
 //!
 //! A thread sleeps until shortly before a request is due and polls from there,
 //! so that wake-up latency does not delay the send.
@@ -22,7 +22,10 @@
 //! - A request that is sent just as the server closes a kept connection fails
 //!   as [`Failure::Reset`](crate::tally::Failure::Reset). It is not retried,
 //!   because a real client would see the failure. A close of an idle connection
-//!   is no error.
+//!   is no error. With HTTP/2 a server says which requests it has not begun with
+//!   (GOAWAY), and clients send these again (RFC 9113, section 8.7): up to three times
+//!   on another connection, with the same intended start.
+//! - With HTTP/2 a request that times out is cancelled, and its connection goes on.
 //! - Each start opens new connections and each end closes them. The assignment
 //!   of connections to the server's workers is random; keeping it over all
 //!   trials of a run would bias them all in the same way.
@@ -109,7 +112,7 @@ impl Job {
     }
 }
 
-/// Requests to one HTTP/1.1 server, sent from dedicated CPUs.
+/// Requests to one HTTP server, sent from dedicated CPUs.
 #[derive(Debug)]
 pub struct HttpLoad {
     mix: Mix,
