@@ -529,6 +529,37 @@ pub struct Trial<S = Setting, O = ()> {
     pub verdict: Verdict,
 }
 
+impl<S, O> Trial<S, O> {
+    /// The same trial with another setting and another outcome.
+    pub fn with<T, P>(self, setting: T, outcome: P) -> Trial<T, P> {
+        let spec = self.spec;
+        Trial {
+            spec: TrialSpec {
+                phase: spec.phase,
+                setting,
+                pass: spec.pass,
+                attempt: spec.attempt,
+                warm_up: spec.warm_up,
+                window: spec.window,
+                limit: spec.limit,
+                seed: spec.seed,
+            },
+            started_unix_ms: self.started_unix_ms,
+            took: self.took,
+            warm_up: self.warm_up,
+            steady: self.steady,
+            window: self.window,
+            work: self.work,
+            outcome,
+            generator_cpu: self.generator_cpu,
+            machine: self.machine,
+            service: self.service,
+            seconds: self.seconds,
+            verdict: self.verdict,
+        }
+    }
+}
+
 impl<S, O: Default> Trial<S, O> {
     /// A trial of which nothing has been measured yet.
     pub fn begun(spec: TrialSpec<S>, started_unix_ms: u64) -> Trial<S, O> {

@@ -153,23 +153,37 @@ pub(crate) fn optional_json<T: DeserializeOwned>(
     row: &Row<'_>,
     column: &'static str,
 ) -> Result<Option<T>> {
+    let text = optional_text(row, column)?;
+    text.map(|text| parsed(&text, column)).transpose()
+}
+
+/// The JSON of a cell.
+pub(crate) fn text(row: &Row<'_>, column: &'static str) -> Result<String> {
+    optional_text(row, column)?.ok_or_else(|| wrong(column))
+}
+
+pub(crate) fn parsed<T: DeserializeOwned>(text: &str, column: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| invalid_json(column, &e))
+}
+
+fn optional_text(row: &Row<'_>, column: &'static str) -> Result<Option<String>> {
     const LISTS: [&str; 4] = [
         "command_line_json",
         "requirements_json",
         "reasons_json",
         "copy_times_ns_json", // up to version 3
     ];
-    let text: Option<String> = row.get(column)?;
-    let Some(text) = text else { return Ok(None) };
+    let Some(text) = row.get::<_, Option<String>>(column)? else {
+        return Ok(None);
+    };
     // serde would take the fields of a structure in their order for the structure.
     if text.trim_start().starts_with('[') != LISTS.contains(&column) {
         return Err(wrong(column));
     }
-    let value = serde_json::from_str(&text);
-    value.map(Some).map_err(|e| invalid_json(column, &e))
+    Ok(Some(text))
 }
 
-pub(crate) fn invalid_json(column: &str, e: &serde_json::Error) -> rusqlite::Error {
+fn invalid_json(column: &str, e: &serde_json::Error) -> rusqlite::Error {
     FromSqlError::Other(format!("{column}: {e}").into()).into()
 }
 

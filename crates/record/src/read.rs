@@ -1,8 +1,8 @@
 //! Conversion of rows to a run and its trials.
 
 use crate::cell::{
-    MachineCell, count_in, has, invalid_json, json, ns_in, optional_json, optional_level,
-    optional_ns, optional_share, optional_time, ordinal_in, window_in, wrong,
+    MachineCell, count_in, has, json, ns_in, optional_json, optional_level, optional_ns,
+    optional_share, optional_time, ordinal_in, parsed, text, window_in, wrong,
 };
 use crate::run::Run;
 use crate::{RecordError, histogram, legacy, slots};
@@ -65,49 +65,58 @@ pub(crate) fn trial<S: DeserializeOwned, O: DeserializeOwned>(
     experiment: &str,
     number: u64,
 ) -> std::result::Result<Trial<S, O>, RecordError> {
-    let id = i64::try_from(number).unwrap_or(i64::MAX);
     let read = || {
-        let latency = histogram_of(conn, id, "latency")?;
-        let slip = histogram_of(conn, id, "slip")?;
-        let seconds = seconds_of(conn, id)?;
-        conn.query_row("SELECT * FROM trial WHERE id = ?", [id], |row| {
-            let cell: MachineCell<'_> = json(row, "machine_json")?;
-            Ok(Trial {
-                spec: spec(row)?,
-                started_unix_ms: count_in(row, "started_unix_ms")?,
-                took: ns_in(row, "took_ns")?,
-                warm_up: ns_in(row, "warm_up_ns")?,
-                steady: row.get("steady")?,
-                window: window_in(row, "window_ns")?,
-                work: Work {
-                    steps: slots::of_trial(conn, id)?,
-                    connections: cell.connections,
-                    bodies: cell.bodies,
-                    kinds: cell.kinds.into_owned(),
-                    ..work(row, latency, slip)?
-                },
-                outcome: match has(row, "outcome_json") {
-                    true => json(row, "outcome_json")?,
-                    false => from_value(legacy::outcome(row, experiment)?, "outcome")?,
-                },
-                generator_cpu: optional_ns(row, "generator_cpu_ns")?.map(CpuTime),
-                machine: cell.machine.into_owned(),
-                service: optional_json(row, "service_json")?,
-                seconds,
-                verdict: verdict(row)?,
-            })
-        })
+        let trial = untyped(conn, experiment, i64::try_from(number).unwrap_or(i64::MAX))?;
+        let setting = parsed(&trial.spec.setting, "setting_json")?;
+        let outcome = parsed(&trial.outcome, "outcome_json")?;
+        Ok(trial.with(setting, outcome))
     };
-    read().map_err(|e| {
-        let mut e = RecordError::from_sqlite(path, e, 0);
-        if let RecordError::Damaged { detail, .. } = &mut e {
-            detail.insert_str(0, &format!("trial {number}: "));
-        }
-        e
+    read().map_err(|error| damaged(path, number, error))
+}
+
+fn damaged(path: &Path, trial: u64, error: rusqlite::Error) -> RecordError {
+    let mut error = RecordError::from_sqlite(path, error, 0);
+    if let RecordError::Damaged { detail, .. } = &mut error {
+        detail.insert_str(0, &format!("trial {trial}: "));
+    }
+    error
+}
+
+/// A trial whose setting and outcome are JSON. All experiments share this, which is most of the work.
+fn untyped(conn: &Connection, experiment: &str, id: i64) -> Result<Trial<String, String>> {
+    let latency = histogram_of(conn, id, "latency")?;
+    let slip = histogram_of(conn, id, "slip")?;
+    let seconds = seconds_of(conn, id)?;
+    conn.query_row("SELECT * FROM trial WHERE id = ?", [id], |row| {
+        let cell: MachineCell<'_> = json(row, "machine_json")?;
+        Ok(Trial {
+            spec: spec(row)?,
+            started_unix_ms: count_in(row, "started_unix_ms")?,
+            took: ns_in(row, "took_ns")?,
+            warm_up: ns_in(row, "warm_up_ns")?,
+            steady: row.get("steady")?,
+            window: window_in(row, "window_ns")?,
+            work: Work {
+                steps: slots::of_trial(conn, id)?,
+                connections: cell.connections,
+                bodies: cell.bodies,
+                kinds: cell.kinds.into_owned(),
+                ..work(row, latency, slip)?
+            },
+            outcome: match has(row, "outcome_json") {
+                true => text(row, "outcome_json")?,
+                false => legacy::outcome(row, experiment)?.to_string(),
+            },
+            generator_cpu: optional_ns(row, "generator_cpu_ns")?.map(CpuTime),
+            machine: cell.machine.into_owned(),
+            service: optional_json(row, "service_json")?,
+            seconds,
+            verdict: verdict(row)?,
+        })
     })
 }
 
-fn spec<S: DeserializeOwned>(row: &Row<'_>) -> Result<TrialSpec<S>> {
+fn spec(row: &Row<'_>) -> Result<TrialSpec<String>> {
     let phase: String = row.get("phase")?;
     let phase = match phase.as_str() {
         "idle" => Phase::Idle,
@@ -123,8 +132,8 @@ fn spec<S: DeserializeOwned>(row: &Row<'_>) -> Result<TrialSpec<S>> {
         _ => return Err(wrong("phase")),
     };
     let setting = match has(row, "setting_json") {
-        true => json(row, "setting_json")?,
-        false => from_value(legacy::setting(row)?, "setting")?,
+        true => text(row, "setting_json")?,
+        false => legacy::setting(row)?.to_string(),
     };
     Ok(TrialSpec {
         phase,
@@ -211,8 +220,4 @@ fn seconds_of(conn: &Connection, trial: i64) -> Result<Vec<Second>> {
         })
     })?;
     rows.collect()
-}
-
-fn from_value<T: DeserializeOwned>(value: serde_json::Value, column: &'static str) -> Result<T> {
-    serde_json::from_value(value).map_err(|e| invalid_json(column, &e))
 }
