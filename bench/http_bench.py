@@ -44,7 +44,10 @@ def install_what_is_missing():
 
 
 class Nginx:
-    """One worker on CPU 0 that answers three bytes."""
+    """One worker on CPU 0 that answers three bytes; with `http2` without TLS."""
+
+    def __init__(self, http2=False):
+        self.listen = "backlog=4096 http2" if http2 else "backlog=4096"
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="plimsoll-bench-")
@@ -55,7 +58,7 @@ class Nginx:
             http {{ access_log off; keepalive_requests 1000000000; keepalive_timeout 1h;
               client_body_temp_path {self.folder}/b; proxy_temp_path {self.folder}/p;
               fastcgi_temp_path {self.folder}/f; uwsgi_temp_path {self.folder}/u; scgi_temp_path {self.folder}/s;
-              server {{ listen 127.0.0.1:18080 backlog=4096; location / {{ return 200 "ok\\n"; }} }} }}"""
+              server {{ listen 127.0.0.1:18080 {self.listen}; location / {{ return 200 "ok\\n"; }} }} }}"""
         path = os.path.join(self.folder, "nginx.conf")
         with open(path, "w") as f:
             f.write(conf)

@@ -2,8 +2,8 @@
 //! load generators:
 //!
 //! ```text
-//! drive http URL RATE SECONDS CONNECTIONS CPU [constant]
-//! drive known RATE SECONDS CONNECTIONS CPU [constant]    (servers whose latency is known)
+//! drive http URL RATE SECONDS CONNECTIONS CPU [constant] [http2=STREAMS]
+//! drive known RATE SECONDS CONNECTIONS CPU [constant] [http2=STREAMS]    (servers whose latency is known)
 //! drive hash LOAD SECONDS CPUS                           (the hash service)
 //! ```
 //!
@@ -13,13 +13,14 @@
 
 use plimsoll_load::hash::{HashLoad, calibrate};
 use plimsoll_load::http::HttpLoad;
-use plimsoll_load::known::{Behaviour, KnownServer};
+use plimsoll_load::known::{Behaviour, Http2Behaviour, KnownHttp2, KnownServer};
 use plimsoll_load::{Load, Offer, Shape};
 use plimsoll_model::{
     Arrivals, CpuId, CpuSet, CpuTime, Histogram, HttpService, Rate, Work, human_duration,
 };
 use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;
+use std::num::{NonZeroU32, ParseIntError};
 use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -53,14 +54,15 @@ fn hash(load: &str, seconds: f64, cpus: &CpuSet) -> Result<(), Box<dyn Error>> {
 
 fn http(url: &str, typed: &[&str]) -> Result<(), Box<dyn Error>> {
     let [rate, seconds, connections, cpu, rest @ ..] = typed else {
-        return Err("give RATE SECONDS CONNECTIONS CPU [constant]".into());
+        return Err("give RATE SECONDS CONNECTIONS CPU [constant] [http2=STREAMS]".into());
     };
-    let arrivals = match rest {
-        ["constant"] => Arrivals::Constant,
-        _ => Arrivals::Poisson,
+    let arrivals = match rest.contains(&"constant") {
+        true => Arrivals::Constant,
+        false => Arrivals::Poisson,
     };
     let service = HttpService {
         insecure: true,
+        http2_streams: streams(rest)?,
         ..HttpService::get(url, connections.parse()?, Duration::from_secs(5))
     };
     let mut load = HttpLoad::new(&service, [cpu.parse()?].into_iter().collect())?;
@@ -78,10 +80,22 @@ fn known(typed: &[&str]) -> Result<(), Box<dyn Error>> {
     for us in [200, 2_000, 20_000] {
         let after = Duration::from_micros(us);
         println!("a server that answers after {}:", human_duration(after));
+        if streams(typed)?.is_some() {
+            let behaviour = Http2Behaviour::answer(after);
+            let server = KnownHttp2::start_polling(behaviour, server_cpu)?;
+            http(&format!("http://{}/", server.addr()), typed)?;
+            continue;
+        }
         let server = KnownServer::start_polling(Behaviour::Answer { after }, server_cpu)?;
         http(&format!("http://{}/", server.addr()), typed)?;
     }
     Ok(())
+}
+
+/// Streams a connection, if HTTP/2 is asked for.
+fn streams(typed: &[&str]) -> Result<Option<NonZeroU32>, ParseIntError> {
+    let mut streams = typed.iter().filter_map(|word| word.strip_prefix("http2="));
+    streams.next().map(str::parse).transpose()
 }
 
 fn offer(rate: f64, arrivals: Arrivals, drain: Duration) -> Result<Offer, Box<dyn Error>> {
