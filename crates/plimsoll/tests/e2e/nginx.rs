@@ -45,8 +45,22 @@ pub(crate) struct Nginx {
 impl Nginx {
     /// One worker on CPU 0 that answers three bytes.
     pub(crate) fn start() -> Nginx {
+        Nginx::listening("", "1000000000")
+    }
+
+    /// The same over HTTP/2, with TLS if so, that ends each connection after 100 requests.
+    pub(crate) fn start_http2(secure: bool) -> Nginx {
+        let flags = if secure { "ssl http2" } else { "http2" };
+        Nginx::listening(flags, "100")
+    }
+
+    fn listening(flags: &str, requests: &str) -> Nginx {
         let folder = TempDir::new().unwrap();
         let port = free_port();
+        let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        fs::write(folder.path().join("cert.pem"), own.cert.pem()).unwrap();
+        let key = own.signing_key.serialize_pem();
+        fs::write(folder.path().join("key.pem"), key).unwrap();
         let root = folder.path().display();
         let user = if rustix::process::geteuid().is_root() {
             "user root;"
@@ -57,10 +71,11 @@ impl Nginx {
             "daemon off; worker_processes 1; {user} pid {root}/pid; error_log {root}/error.log;
              events {{ worker_connections 4096; }}
              http {{
-               access_log off; keepalive_requests 1000000000; keepalive_timeout 1h;
+               access_log off; keepalive_requests {requests}; keepalive_timeout 1h;
                client_body_temp_path {root}/body; proxy_temp_path {root}/proxy;
                fastcgi_temp_path {root}/fastcgi; uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
-               server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ return 200 \"ok\\n\"; }} }}
+               ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem;
+               server {{ listen 127.0.0.1:{port} backlog=4096 {flags}; location / {{ return 200 \"ok\\n\"; }} }}
              }}"
         );
         fs::write(folder.path().join("nginx.conf"), config).unwrap();

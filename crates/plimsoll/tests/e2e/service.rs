@@ -77,6 +77,35 @@ fn a_sweep_finds_the_rated_rate_of_nginx_by_itself() {
 }
 
 #[test]
+fn nginx_answers_over_http2_with_and_without_tls() {
+    for (secure, scheme) in [(false, "http:"), (true, "https:")] {
+        let nginx = Nginx::start_http2(secure);
+        let folder = Folder::new();
+        let url = nginx.url().replace("http:", scheme);
+        let flags =
+            "--insecure --http2 --streams 8 -c 2 --rate 1000 --requests 800 --cpus 1 --format json";
+        let json = folder
+            .run(format!("run {url} {flags} --max-other 100% --max-slip 10s"))
+            .json();
+        let found = &json["findings"];
+        // Each connection ends after 100 requests, and no request is lost by that.
+        assert!(found["intended"].as_u64() > Some(500), "{json}");
+        assert_eq!(
+            (&found["failed"], &found["unfinished"]),
+            (&0.into(), &0.into()),
+            "{json}"
+        );
+    }
+    let nginx = Nginx::start();
+    let folder = Folder::new();
+    let refused = folder.run(format!(
+        "run {} --http2 --rate 10 --requests 10",
+        nginx.url()
+    ));
+    refused.says(1, &["did not answer with HTTP/2", "leave --http2 out"]);
+}
+
+#[test]
 fn without_the_right_to_look_the_service_is_loaded_all_the_same() {
     if !is_root("a sweep as nobody") {
         return;
