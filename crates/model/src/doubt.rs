@@ -191,6 +191,9 @@ pub enum FlatBecause {
     Service,
     /// Other processes: the service's own CPU time follows the load.
     OtherLoad,
+    /// Neither: the service's own CPU time follows the load and is little, so that something else
+    /// limits it.
+    LittleUse,
     /// The service's own CPU time is unknown.
     Unknown,
 }

@@ -320,6 +320,10 @@ fn flat_cpu(cpu_pct: f64, because: FlatBecause) -> String {
             "Other processes use what the service leaves, whose own CPU time follows the load: \
              sweep again without them."
         }
+        FlatBecause::LittleUse => {
+            "The service itself uses little CPU time: a delay, a lock or another service limits it. \
+             Scale on what that is."
+        }
         FlatBecause::Unknown => {
             "The service polls, other processes use what it leaves, or the figure is of something \
              else."

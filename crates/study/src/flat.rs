@@ -36,16 +36,28 @@ pub(crate) fn doubt(
         None => FlatBecause::Unknown,
         Some(own) => match of_cpu(own, capacity_rps) {
             Some(Doubt::FlatCpu { .. }) => FlatBecause::Service,
+            _ if most_rise(own, capacity_rps) < SAME_POINTS => FlatBecause::LittleUse,
             _ => FlatBecause::OtherLoad,
         },
     };
     Some(Doubt::FlatCpu { cpu_pct, because })
 }
 
-fn of_cpu(cpu_pct_at: CpuAt<'_>, capacity_rps: f64) -> Option<Doubt> {
+/// By how many points CPU use rises from the lower to the higher loads.
+fn most_rise(cpu_pct_at: CpuAt<'_>, capacity_rps: f64) -> f64 {
+    let pairs = pairs(cpu_pct_at, capacity_rps).into_iter().flatten();
+    pairs.map(|(low, high)| high.value - low.value).sum()
+}
+
+/// CPU use at lower and at higher loads, below and above half of the capacity.
+fn pairs(cpu_pct_at: CpuAt<'_>, capacity_rps: f64) -> [Option<(Estimate, Estimate)>; 2] {
     let at = |part: f64| cpu_pct_at(part * capacity_rps);
     let pair = |low: [f64; 4], high: f64| low.into_iter().find_map(at).zip(at(high));
-    let (lower, higher) = (pair(LOWER, HALF), pair(HIGHER, NEAR_THE_END));
+    [pair(LOWER, HALF), pair(HIGHER, NEAR_THE_END)]
+}
+
+fn of_cpu(cpu_pct_at: CpuAt<'_>, capacity_rps: f64) -> Option<Doubt> {
+    let [lower, higher] = pairs(cpu_pct_at, capacity_rps);
     let pairs = [lower, higher].into_iter().flatten();
     let flat = pairs.filter(|(low, high)| is_same(low.value, high.value));
     let flat = flat.map(|(_, high)| high.value).reduce(f64::max);
@@ -117,6 +129,8 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(because(Some(&follows)), FlatBecause::OtherLoad);
+        let little = |rate: f64| Some(Estimate::alone(rate / 500.0));
+        assert_eq!(because(Some(&little)), FlatBecause::LittleUse);
         assert_eq!(because(Some(&full)), FlatBecause::Service);
         assert_eq!(because(None), FlatBecause::Unknown);
     }

@@ -17,7 +17,7 @@ use crate::document::json::Json;
 use crate::document::{Block, Document, Role, Run, Table};
 use crate::markup::{Html, el, hint_line, section};
 use crate::sentence::Sentence;
-use crate::{Report, requests};
+use crate::{Report, doubts, requests};
 use plimsoll_model::Picture;
 
 /// The version of `docs/schema/output.schema.json` that the JSON of a sweep, of
@@ -60,6 +60,7 @@ pub fn document<'a>(report: &'a Report<'a>, picture: Option<&'a Picture>) -> Doc
     }
     out.charts(after);
     out.say(Role::Answer, sentences::answers(report));
+    out.say(Role::Doubt, doubts::sentences(&findings.doubts));
     out.csv = Some(csv_table(&csv::LEVELS, &findings.levels));
     out
 }

@@ -5,7 +5,7 @@ use crate::capacity::{self, Subject, at_cpu, carries, leading, leads};
 use crate::number::{self, per_second};
 use crate::sentence::{Sentence, words_if};
 use crate::table::Ink;
-use crate::{Report, document, doubts, method, smt};
+use crate::{Report, document, method, smt};
 use plimsoll_model::{
     CapacityFinding, CapacityNote, CpuLimit, Findings, LightBasis, LimitedBy, PooledCpu, RunEnd,
 };
@@ -45,7 +45,6 @@ pub(super) fn notes(report: &Report<'_>) -> Vec<Sentence> {
     let note = report.table().map(|table| method::imported(table, rows));
     let mut out: Vec<Sentence> = note.into_iter().collect();
     out.extend(pooled(&report.findings.cpu_pooled));
-    out.extend(doubts::sentences(&report.findings.doubts));
     out.extend(rated(report));
     out.extend(usable(report));
     out.extend(idle(report));
