@@ -1,10 +1,13 @@
 //! `plimsoll export`: a record's measurements in other formats.
 
+#[cfg(feature = "parquet")]
+mod parquet;
+
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::record_file;
 use crate::registry;
-use clap::Args;
+use clap::{ArgGroup, Args};
 use plimsoll_experiments::LoadLine;
 use plimsoll_model::{Workload, safe};
 use plimsoll_record::{export_hdr, write_exported};
@@ -16,18 +19,23 @@ Examples:
   plimsoll export FILE --plots plots/  its charts for gnuplot, and their data";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXPORT_EXAMPLES)]
+#[command(after_help = EXPORT_EXAMPLES, group = ArgGroup::new("format").required(true).multiple(true))]
 pub(crate) struct ExportArgs {
     /// The record of a run.
     file: PathBuf,
 
     /// Write HdrHistogram interval logs, one per level, into this directory.
-    #[arg(long, value_name = "DIR", required_unless_present = "plots")]
+    #[arg(long, value_name = "DIR", group = "format")]
     hdr: Option<PathBuf>,
 
     /// Write each chart of the report as a gnuplot script, and each of its series as CSV, into this directory.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", group = "format")]
     plots: Option<PathBuf>,
+
+    /// Write trials and seconds as Parquet files into this directory.
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "DIR", group = "format")]
+    parquet: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
@@ -37,6 +45,10 @@ pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
     }
     if let Some(dir) = &args.plots {
         written.extend(plots(&args.file, dir, output)?);
+    }
+    #[cfg(feature = "parquet")]
+    if let Some(dir) = &args.parquet {
+        written.extend(parquet::files(&args.file, dir)?);
     }
     for path in written {
         output.print(&(safe(&path.to_string_lossy()) + "\n"))?;

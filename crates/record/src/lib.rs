@@ -19,6 +19,7 @@
 //! ```
 
 mod cell;
+mod columns;
 mod error;
 mod hdr_log;
 mod histogram;
@@ -36,6 +37,7 @@ mod trust;
 mod untrusted;
 mod write;
 
+pub use columns::{Column, Values};
 pub use error::RecordError;
 pub use hdr_log::{export_hdr, write_exported};
 pub use private::{Existing, write_private, write_public};

@@ -162,6 +162,10 @@ impl Record {
         }))
     }
 
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.conn
+    }
+
     pub fn experiment(&self) -> &str {
         &self.run.experiment
     }

@@ -357,32 +357,30 @@ impl Connections {
                 })
             }
             Outcome::Failed { stream, failure } => {
-                let ended = self.end_request(index, stream)?;
                 let reusable = self.conns[index].takes_more();
-                self.free(
-                    Place {
-                        conn: index,
-                        stream,
-                    },
-                    reusable,
-                );
-                self.queue_more(index);
+                let ended = self.end_alone(index, stream, reusable)?;
                 Some(failed(ended, failure))
             }
             Outcome::Refused { stream } => {
-                let ended = self.end_request(index, stream)?;
-                self.free(
-                    Place {
-                        conn: index,
-                        stream,
-                    },
-                    false,
-                );
-                self.queue_more(index);
+                let ended = self.end_alone(index, stream, false)?;
                 self.send_again(ended)
             }
             Outcome::Lost(failure) => self.fail(index, phase, failure),
         }
+    }
+
+    /// Ends a request without an answer, while its connection may go on.
+    fn end_alone(&mut self, index: usize, stream: usize, reusable: bool) -> Option<InFlight> {
+        let ended = self.end_request(index, stream)?;
+        self.free(
+            Place {
+                conn: index,
+                stream,
+            },
+            reusable,
+        );
+        self.queue_more(index);
+        Some(ended)
     }
 
     fn established(&mut self, index: usize) {
