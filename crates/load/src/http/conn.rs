@@ -214,7 +214,7 @@ impl Conn {
             Phase::Connecting => self.connected(job),
             Phase::Securing => self.secure(job),
             Phase::Open => match &mut self.http2 {
-                Some(http2) => return http2.step().into(),
+                Some(http2) => return http2.step(self.hung_up).into(),
                 None if self.requests[0].is_none() => self.read_idle(buf),
                 None => self.exchange(job, buf),
             },

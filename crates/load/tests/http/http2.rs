@@ -4,6 +4,8 @@ use super::{MS, assert_refused, drive, drive_for, known, offer, probe, service};
 use plimsoll_load::Offer;
 use plimsoll_load::known::{Behaviour, Http2Behaviour, KnownHttp2};
 use plimsoll_model::{Errors, HttpService};
+use std::io::Write;
+use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -131,4 +133,34 @@ fn what_does_not_speak_it_or_takes_fewer_streams_is_refused() {
         ..service
     };
     assert_refused(&http1, "add --http2");
+}
+
+#[test]
+fn a_server_that_sends_pings_and_reads_nothing_ends_in_time_outs() {
+    const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    const PING: [u8; 17] = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let addr = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                let begun = stream.write_all(&SETTINGS);
+                while begun.is_ok() && stream.write_all(&PING.repeat(1000)).is_ok() {}
+            });
+        }
+    });
+    let service = HttpService {
+        method: "POST".to_owned(),
+        body: vec![b'.'; 1 << 20],
+        connections: 2,
+        timeout: 50 * MS,
+        http2_streams: NonZeroU32::new(4),
+        ..service(&format!("http://{addr}/"))
+    };
+    let offer = Offer {
+        drain: 300 * MS,
+        ..offer(100.0)
+    };
+    let work = drive_for(&service, &offer, 300 * MS);
+    assert_eq!((work.completed, work.errors.status), (0, 0), "{work:?}");
 }

@@ -247,13 +247,15 @@ impl Http2 {
         self.drive(0);
     }
 
-    /// Continues after an edge, or after [`Step::More`]: at most one request ends.
-    pub(super) fn step(&mut self) -> Step {
+    /// Continues after an edge, or after [`Step::More`]: at most one request ends. `hung_up`: the
+    /// server has closed its side, so that there is an end to be read after the last bytes.
+    pub(super) fn step(&mut self, hung_up: bool) -> Step {
         self.wire.get_mut().read = 0;
         loop {
             if let Some(ended) = self.ended.pop_front() {
                 let wire = self.wire.get();
-                let more = !self.ended.is_empty() || self.is_over || !wire.is_drained;
+                let may_read = hung_up || !wire.is_drained;
+                let more = !self.ended.is_empty() || self.is_over || may_read;
                 let reusable = self.takes_more();
                 return Step::Ended {
                     ended,
@@ -270,8 +272,10 @@ impl Http2 {
             }
             self.wire.get_mut().is_drained = false;
             self.drive(1);
-            let is_drained = self.wire.get().is_drained;
-            if is_drained && self.ended.is_empty() && !self.is_over {
+            // Where h2 does not read, it waits to write.
+            let is_blocked = self.wire.get().reads > 0;
+            let is_drained = self.wire.get().is_drained && !hung_up;
+            if (is_blocked || is_drained) && self.ended.is_empty() && !self.is_over {
                 return Step::Nothing;
             }
         }
@@ -306,7 +310,10 @@ impl Http2 {
         let how = match open.poll(&mut Context::from_waker(&stream.waker)) {
             Poll::Ready(Ok(answer)) => Ok(answer),
             Poll::Ready(Err(error)) => Err(self.lost(&error)),
-            Poll::Pending if self.is_over => Err(Lost::Failed(Failure::Reset)),
+            Poll::Pending if self.is_over => {
+                let why = self.wire.get().broken;
+                Err(Lost::Failed(why.unwrap_or(Failure::Reset)))
+            }
             Poll::Pending => return,
         };
         let open = self.streams[at].open.take();

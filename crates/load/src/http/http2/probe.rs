@@ -71,7 +71,7 @@ fn end(http2: &mut Http2, clock: Clock, received: &mut u64) -> Result<Ended, Pro
                 _ => ProbeError::Endless { within, bytes },
             }
         })?;
-        let step = http2.step();
+        let step = http2.step(false);
         *received += http2.wire.get().read as u64;
         match step {
             Step::Nothing | Step::More => {}
@@ -96,7 +96,7 @@ fn stays_open(http2: &mut Http2, clock: Clock, watch: Duration) -> bool {
     let until = clock.ending(TimeLimit::fixed(watch));
     let over = ProbeError::Silent;
     while until.set(http2.wire.get().transport.stream(), over).is_ok() {
-        if let Step::Over(_) = http2.step() {
+        if let Step::Over(_) = http2.step(false) {
             return false;
         }
     }
