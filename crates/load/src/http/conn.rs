@@ -63,6 +63,14 @@ pub(super) enum Outcome {
     Refused {
         stream: usize,
     },
+    /// The server takes no more requests at a time: this one was not sent.
+    Full {
+        stream: usize,
+    },
+    /// The server takes no more on this connection: this one was not sent.
+    NotSent {
+        stream: usize,
+    },
     /// The connection must be closed; its phase decides what that means.
     Lost(Failure),
 }
@@ -86,6 +94,10 @@ pub(super) struct Conn {
     pub(super) generation: u32,
     /// The server has closed its side; reading continues until that is visible.
     hung_up: bool,
+    /// Places that are not used, because the server takes fewer requests at a time.
+    pub(super) parked: Vec<usize>,
+    /// It takes no more requests, and another stands in for it.
+    pub(super) is_replaced: bool,
     /// By place: HTTP/1.1 has one.
     pub(super) requests: Vec<Option<InFlight>>,
     /// Unless HTTP/2 has it.
@@ -111,6 +123,8 @@ impl Conn {
             sent: 0,
             generation: 0,
             hung_up: false,
+            parked: Vec::new(),
+            is_replaced: false,
             requests: vec![None; streams],
             transport: None,
             http2: None,
@@ -130,6 +144,7 @@ impl Conn {
         self.has_answered = false;
         self.hung_up = false;
         self.sent = 0;
+        self.parked.clear();
         self.parser.reset();
         Ok(self
             .transport
@@ -167,6 +182,16 @@ impl Conn {
         };
         http2.cancel(stream);
         true
+    }
+
+    /// A parked place, if the server takes more requests at a time again.
+    pub(super) fn unpark(&mut self) -> Option<usize> {
+        let used = self.requests.len() - self.parked.len();
+        let most = self.http2.as_ref()?.streams_of_server();
+        match used < most {
+            true => self.parked.pop(),
+            false => None,
+        }
     }
 
     /// Whether it takes another request, as far as is known.

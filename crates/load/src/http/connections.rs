@@ -72,6 +72,10 @@ pub(super) struct Connections {
     job: Arc<Job>,
     clock: Arc<Session>,
     conns: Vec<Conn>,
+    /// How many of them there are at a time. The others stand in for those that take no more requests
+    /// and are not yet done.
+    most: usize,
+    stand_ins: Vec<usize>,
     /// Places for requests on each connection.
     streams: usize,
     /// Free places of open connections, the longest free first. Taking turns keeps the load spread
@@ -105,8 +109,11 @@ impl Connections {
     /// `n` closed connections; `seed` for the choice among several requests, and their values.
     pub(super) fn new(n: usize, job: Arc<Job>, clock: Arc<Session>, seed: u64) -> Connections {
         let streams = job.target.http2.map_or(1, |most| most.get() as usize);
+        let all = if job.target.http2.is_some() { 2 * n } else { n };
         Connections {
-            conns: (0..n).map(|_| Conn::new(streams)).collect(),
+            conns: (0..all).map(|_| Conn::new(streams)).collect(),
+            most: n,
+            stand_ins: (n..all).collect(),
             streams,
             writer: Writer::new(&job.supply, seed),
             idle: VecDeque::with_capacity(n * streams),
@@ -119,7 +126,7 @@ impl Connections {
             opening: 0,
             failing: 0,
             exhausted: None,
-            deadlines: Deadlines::new(n * streams),
+            deadlines: Deadlines::new(all * streams),
             back_off_ns: BACK_OFF_NS.max(BACK_OFF_EACH_NS * n as u64),
             buf: vec![0; BUFFER],
             job,
@@ -134,7 +141,7 @@ impl Connections {
 
     /// Whether more than half of the places are free.
     pub(super) fn most_are_idle(&self) -> bool {
-        2 * self.idle.len() > self.conns.len() * self.streams
+        2 * self.idle.len() > self.most * self.streams
     }
 
     /// Whether one read may end several requests: the kernel's stamp is that of the last.
@@ -148,8 +155,8 @@ impl Connections {
         let is_unserved = |conn: &&Conn| !conn.was_answered;
         let used = self.conns.iter().filter(|conn| conn.was_used);
         ConnectionUse {
-            connections: self.conns.len() as u32,
-            used: used.clone().count() as u32,
+            connections: self.most as u32,
+            used: used.clone().count().min(self.most) as u32,
             unserved: used.filter(is_unserved).count() as u32,
             waited,
         }
@@ -191,7 +198,7 @@ impl Connections {
 
     /// Whether the last attempt to open failed for every connection.
     pub(super) fn all_fail(&self) -> bool {
-        self.failing == self.conns.len()
+        self.failing >= self.most
     }
 
     /// Why this machine could not open a connection: no service is to blame for that.
@@ -261,6 +268,12 @@ impl Connections {
         let conn = &mut self.conns[index];
         let phase = conn.phase;
         let outcome = conn.advance(hang_up, &self.job, &mut self.buf);
+        while let Some(stream) = self.conns[index].unpark() {
+            self.idle.push_back(Place {
+                conn: index,
+                stream,
+            });
+        }
         self.apply(index, phase, outcome)
     }
 
@@ -365,6 +378,21 @@ impl Connections {
                 let ended = self.end_alone(index, stream, false)?;
                 self.send_again(ended)
             }
+            Outcome::NotSent { stream } => {
+                let is_new = !self.conns[index].has_answered;
+                let ended = self.end_alone(index, stream, false)?;
+                if is_new {
+                    return self.send_again(ended);
+                }
+                self.refused.push_front(ended.due);
+                None
+            }
+            Outcome::Full { stream } => {
+                let ended = self.end_request(index, stream)?;
+                self.conns[index].parked.push(stream);
+                self.refused.push_front(ended.due);
+                None
+            }
             Outcome::Lost(failure) => self.fail(index, phase, failure),
         }
     }
@@ -411,16 +439,33 @@ impl Connections {
     }
 
     /// A place has no request any more. A connection that takes no further ones is closed with its
-    /// last.
+    /// last; until then another stands in for it.
     fn free(&mut self, place: Place, reusable: bool) {
         if reusable {
             return self.idle.push_back(place);
         }
         self.forget_idle(place.conn);
         let conn = &mut self.conns[place.conn];
-        if conn.phase == Phase::Open && conn.requests.iter().all(Option::is_none) {
+        if conn.phase != Phase::Open {
+            return;
+        }
+        if conn.requests.iter().all(Option::is_none) {
             conn.close();
-            self.closed(place.conn);
+            return self.closed_or_back_off(place.conn);
+        }
+        if !conn.is_replaced
+            && let Some(other) = self.stand_ins.pop()
+        {
+            conn.is_replaced = true;
+            self.closed(other);
+        }
+    }
+
+    /// A connection that never answered may be closed again at once.
+    fn closed_or_back_off(&mut self, index: usize) {
+        match self.conns[index].has_answered {
+            true => self.closed(index),
+            false => self.back_off(index),
         }
     }
 
@@ -478,12 +523,10 @@ impl Connections {
             }
             Phase::Open => {
                 self.forget_idle(index);
-                // A connection that never answered may be closed again at once; but with a request
-                // there is one for each attempt.
-                if self.conns[index].has_answered || !lost.is_empty() {
-                    self.closed(index);
-                } else {
-                    self.back_off(index);
+                // No back-off where there is a request for each attempt.
+                match lost.is_empty() {
+                    true => self.closed_or_back_off(index),
+                    false => self.closed(index),
                 }
                 self.ended.extend(lost);
                 self.ended.pop_front()
@@ -493,6 +536,9 @@ impl Connections {
 
     /// A closed connection may be opened again.
     fn closed(&mut self, index: usize) {
+        if std::mem::take(&mut self.conns[index].is_replaced) {
+            return self.stand_ins.push(index);
+        }
         match self.clock.rests() {
             true => self.resting.push_back(index),
             false => self.to_open.push_back(index),

@@ -109,6 +109,8 @@ pub(super) enum ProbeError {
     Text(Bytes),
     #[error("did not answer with HTTP/2: {0}; leave --http2 out if it speaks HTTP/1.1")]
     NotHttp2(String),
+    #[error("gave the request no answer over HTTP/2: {0}; check its log")]
+    EndedAlone(String),
     #[error(
         "takes {most} requests at a time on a connection of HTTP/2, and --streams asks for {asked}; \
          give --streams {most}, and more connections (-c)"

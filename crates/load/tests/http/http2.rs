@@ -164,3 +164,23 @@ fn a_server_that_sends_pings_and_reads_nothing_ends_in_time_outs() {
     let work = drive_for(&service, &offer, 300 * MS);
     assert_eq!((work.completed, work.errors.status), (0, 0), "{work:?}");
 }
+
+#[test]
+fn requests_wait_where_the_server_takes_fewer_at_a_time_than_it_was_asked() {
+    let few = Http2Behaviour {
+        streams: 4,
+        ..Http2Behaviour::answer(20 * MS)
+    };
+    // Without a probe, which would refuse it.
+    let (server, service) = http2(few, 8);
+    let offer = Offer {
+        drain: 100 * MS,
+        ..offer(2000.0)
+    };
+    let work = drive_for(&service, &offer, 300 * MS);
+    assert_eq!(work.errors.protocol, 0, "{work:?}");
+    // Those that came before the server said so may be refused.
+    assert!(work.errors.reset <= 8, "{work:?}");
+    assert!(work.completed > 20, "{work:?}");
+    assert!(server.most_at_once() <= 4, "{}", server.most_at_once());
+}

@@ -2,7 +2,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -45,16 +45,17 @@ pub(crate) struct Nginx {
 impl Nginx {
     /// One worker on CPU 0 that answers three bytes.
     pub(crate) fn start() -> Nginx {
-        Nginx::listening("", "1000000000")
+        Nginx::listening("", "1000000000", r#"return 200 "ok\n""#)
     }
 
-    /// The same over HTTP/2, with TLS if so, that ends each connection after 100 requests.
-    pub(crate) fn start_http2(secure: bool) -> Nginx {
+    /// It passes requests of HTTP/2, with TLS if so, to the server at this address, and ends each
+    /// connection after 100 requests.
+    pub(crate) fn start_http2(secure: bool, server: SocketAddr) -> Nginx {
         let flags = if secure { "ssl http2" } else { "http2" };
-        Nginx::listening(flags, "100")
+        Nginx::listening(flags, "100", &format!("proxy_pass http://{server}"))
     }
 
-    fn listening(flags: &str, requests: &str) -> Nginx {
+    fn listening(flags: &str, requests: &str, answer: &str) -> Nginx {
         let folder = TempDir::new().unwrap();
         let port = free_port();
         let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -75,7 +76,7 @@ impl Nginx {
                client_body_temp_path {root}/body; proxy_temp_path {root}/proxy;
                fastcgi_temp_path {root}/fastcgi; uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
                ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem;
-               server {{ listen 127.0.0.1:{port} backlog=4096 {flags}; location / {{ return 200 \"ok\\n\"; }} }}
+               server {{ listen 127.0.0.1:{port} backlog=4096 {flags}; location / {{ {answer}; }} }}
              }}"
         );
         fs::write(folder.path().join("nginx.conf"), config).unwrap();

@@ -3,6 +3,8 @@
 use crate::common::{Ended, Folder, short};
 use crate::is_root;
 use crate::nginx::Nginx;
+use plimsoll_load::known::{Behaviour, KnownServer};
+use std::time::Duration;
 
 #[test]
 fn a_sweep_of_nginx_tells_what_it_carries_and_what_it_costs() {
@@ -78,12 +80,14 @@ fn a_sweep_finds_the_rated_rate_of_nginx_by_itself() {
 
 #[test]
 fn nginx_answers_over_http2_with_and_without_tls() {
+    // So many are under way when a connection ends.
+    let after = Duration::from_millis(20);
+    let server = KnownServer::start(Behaviour::Answer { after }).unwrap();
     for (secure, scheme) in [(false, "http:"), (true, "https:")] {
-        let nginx = Nginx::start_http2(secure);
+        let nginx = Nginx::start_http2(secure, server.addr());
         let folder = Folder::new();
         let url = nginx.url().replace("http:", scheme);
-        let flags =
-            "--insecure --http2 --streams 8 -c 2 --rate 1000 --requests 800 --cpus 1 --format json";
+        let flags = "--insecure --http2 --streams 100 -c 1 --rate 1000 --requests 800 --cpus 1 --format json";
         let json = folder
             .run(format!("run {url} {flags} --max-other 100% --max-slip 10s"))
             .json();

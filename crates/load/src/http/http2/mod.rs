@@ -33,6 +33,9 @@ use wire::Shared;
 /// down: the largest but one, because the largest leaves no room for an update.
 const WINDOW: u32 = 1 << 30;
 
+/// How many cancelled streams are remembered, for as long as answers to them may come.
+const MOST_RESET: usize = 1 << 16;
+
 /// Bytes read in a row, so that a long answer does not delay other connections.
 const MOST_READ: usize = 64 << 10;
 
@@ -46,10 +49,12 @@ pub(super) struct Http2 {
     spare: Vec<usize>,
     /// What ended and was not reported yet.
     ended: VecDeque<Ended>,
-    /// The connection takes no more requests.
     is_over: bool,
-    /// What h2 says of that.
+    /// The server takes no more requests on it, and may answer those that it has.
+    goes_away: bool,
+    /// What h2 says of the end of the connection, and of a request that ended without an answer.
     error: Option<String>,
+    ended_alone: Option<String>,
 }
 
 impl std::fmt::Debug for Http2 {
@@ -133,6 +138,17 @@ pub(super) enum Lost {
     Refused,
 }
 
+/// Why a request was not sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotSent {
+    /// The server takes no more at a time.
+    Full,
+    /// The server takes no more on this connection, or the connection is over.
+    GoesAway,
+    /// Its form is none of HTTP/2.
+    Impossible,
+}
+
 /// What a step gave.
 #[derive(Debug)]
 pub(super) enum Step {
@@ -160,7 +176,10 @@ impl Http2 {
             .enable_push(false)
             .initial_window_size(WINDOW)
             .initial_connection_window_size(WINDOW)
-            .initial_max_send_streams(streams.get() as usize);
+            .initial_max_send_streams(streams.get() as usize)
+            // A server may answer what was cancelled meanwhile; that is no fault of the connection.
+            .max_concurrent_reset_streams(MOST_RESET)
+            .max_local_error_reset_streams(None);
         let begun = pin!(builder.handshake(wire.clone()));
         let (sender, connection) = match begun.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(Ok(begun)) => begun,
@@ -186,31 +205,38 @@ impl Http2 {
             spare: Vec::new(),
             ended: VecDeque::new(),
             is_over: false,
+            goes_away: false,
             error: None,
+            ended_alone: None,
         })
     }
 
     /// Whether it takes further requests, as far as is known.
     pub(super) fn takes_more(&self) -> bool {
-        !self.is_over
+        !self.is_over && !self.goes_away
     }
 
-    /// How many requests at a time the server takes on a connection.
-    fn streams_of_server(&self) -> usize {
+    /// How many requests at a time the server takes on a connection, as far as is known.
+    pub(super) fn streams_of_server(&self) -> usize {
         self.connection.max_concurrent_send_streams()
     }
 
     /// Sends a request at a free place.
-    pub(super) fn send(&mut self, at: usize, form: Form, sink: Sink) -> Result<(), Lost> {
+    ///
+    /// # Errors
+    /// It was not sent.
+    pub(super) fn send(&mut self, at: usize, form: Form, sink: Sink) -> Result<(), NotSent> {
+        let in_use = self.streams.iter().filter(|stream| stream.open.is_some());
+        // h2 would keep it back, unseen.
+        if in_use.count() >= self.streams_of_server() {
+            return Err(NotSent::Full);
+        }
         let ends = form.body.is_empty();
-        let (answer, mut sending) = self
-            .sender
-            .send_request(form.head, ends)
-            .map_err(|error| self.lost(&error))?;
+        let sent = self.sender.send_request(form.head, ends);
+        let (answer, mut sending) = sent.map_err(|error| self.not_sent(&error))?;
         if !ends {
-            sending
-                .send_data(form.body, true)
-                .map_err(|error| self.lost(&error))?;
+            let sent = sending.send_data(form.body, true);
+            sent.map_err(|error| self.not_sent(&error))?;
         }
         self.streams[at].open = Some(Open {
             state: State::Asked(answer),
@@ -224,6 +250,15 @@ impl Http2 {
         Ok(())
     }
 
+    fn not_sent(&mut self, error: &h2::Error) -> NotSent {
+        let is_of_connection = error.is_io() || error.reason().is_some();
+        self.goes_away |= is_of_connection;
+        match is_of_connection {
+            true => NotSent::GoesAway,
+            false => NotSent::Impossible,
+        }
+    }
+
     /// As [`Http2::send`], for a connection of a load. `filled` is the request, unless it is the same
     /// each time.
     pub(super) fn offer(&mut self, stream: usize, request: &Request, filled: &[u8]) -> Outcome {
@@ -231,19 +266,22 @@ impl Http2 {
         let form = request.for_http2(filled, is_secure);
         let sent = match form {
             Some(form) => self.send(stream, form, request.sink()),
-            None => Err(Lost::Failed(Failure::Protocol)),
+            None => Err(NotSent::Impossible),
         };
+        let failure = Failure::Protocol;
         match sent {
             Ok(()) if self.is_over || !self.ended.is_empty() => Outcome::More,
             Ok(()) => Outcome::Nothing,
-            Err(Lost::Failed(failure)) => Outcome::Failed { stream, failure },
-            Err(Lost::Refused) => Outcome::Refused { stream },
+            Err(NotSent::Full) => Outcome::Full { stream },
+            Err(NotSent::GoesAway) => Outcome::NotSent { stream },
+            Err(NotSent::Impossible) => Outcome::Failed { stream, failure },
         }
     }
 
     /// Gives a request up; the server is told (RST_STREAM).
     pub(super) fn cancel(&mut self, at: usize) {
         self.streams[at].open = None;
+        self.ended.retain(|ended| ended.at != at);
         self.drive(0);
     }
 
@@ -309,7 +347,12 @@ impl Http2 {
         };
         let how = match open.poll(&mut Context::from_waker(&stream.waker)) {
             Poll::Ready(Ok(answer)) => Ok(answer),
-            Poll::Ready(Err(error)) => Err(self.lost(&error)),
+            Poll::Ready(Err(error)) => {
+                self.ended_alone = Some(error.to_string());
+                let lost = self.lost(&error);
+                self.goes_away |= lost == Lost::Refused;
+                Err(lost)
+            }
             Poll::Pending if self.is_over => {
                 let why = self.wire.get().broken;
                 Err(Lost::Failed(why.unwrap_or(Failure::Reset)))

@@ -84,8 +84,10 @@ fn end(http2: &mut Http2, clock: Clock, received: &mut u64) -> Result<Ended, Pro
 /// Why a connection gave no answer.
 fn error(http2: &Http2, received: u64) -> ProbeError {
     let wire = http2.wire.get();
+    let alone = http2.ended_alone.as_ref().filter(|_| !http2.is_over);
     match (&wire.tls, &http2.error) {
         (Some(error), _) => ProbeError::Tls(error.clone()),
+        _ if alone.is_some() => ProbeError::EndedAlone(alone.cloned().unwrap_or_default()),
         (None, Some(why)) if wire.broken.is_none() => ProbeError::NotHttp2(why.clone()),
         _ if received == 0 => ProbeError::NoAnswer,
         _ => ProbeError::CutOff(Bytes(received)),
