@@ -274,10 +274,9 @@ impl Conn {
         if !transport.handshake().map_err(|_| Failure::Tls)? {
             return Ok(Outcome::Nothing);
         }
-        if let (Some(streams), Some(transport)) = (
-            job.target.http2,
-            self.transport.take_if(|_| job.target.http2.is_some()),
-        ) {
+        if let Some(streams) = job.target.http2
+            && let Some(transport) = self.transport.take()
+        {
             self.http2 = Some(Box::new(Http2::begin(transport, streams)?));
         }
         self.phase = Phase::Open;
