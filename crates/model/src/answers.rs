@@ -39,7 +39,10 @@ impl Answers {
     /// Those that took longer than `limit` or failed; without a limit, those that have no good answer.
     pub fn missed(&self, limit: Option<Duration>) -> u64 {
         match limit {
-            Some(limit) => self.latency.above(limit).saturating_add(self.failed),
+            Some(limit) => {
+                let above = self.latency.above(limit).saturating_add(self.failed);
+                above.max(self.all_failed())
+            }
             None => self.all_failed().saturating_add(self.unfinished),
         }
     }

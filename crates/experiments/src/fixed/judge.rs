@@ -1,8 +1,8 @@
 //! Whether a condition holds for the requests of the trial.
 
 use super::experiment::FixedTrial;
-use plimsoll_model::{Answers, Condition, Goal, Holds, Judgement, LatencyLimit, Share};
-use plimsoll_study::judge::{Missed, trial};
+use plimsoll_model::{Answers, Condition, Goal, Holds, Judgement, LatencyLimit, Share, counted};
+use plimsoll_study::judge::{Missed, doubted, trial};
 
 pub(super) fn judge(trials: &[FixedTrial], condition: &Condition) -> Option<Judgement> {
     let Condition::Kept { goal, at: None } = *condition else {
@@ -45,8 +45,8 @@ fn cpu(last: Option<&FixedTrial>, limit: Share) -> Judgement {
     }
 }
 
-/// Of a request without an answer, the time that it had waited is its latency; one that failed at once
-/// misses any limit.
+/// A request that failed or timed out misses any limit. Of one that had no answer when the run ended,
+/// the time that it had waited is its latency: if that is below the limit, it may miss it yet.
 fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
     let none = Missed { of: 0, missed: 0 };
     let Some(last) = last else {
@@ -64,15 +64,41 @@ fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
     let whole = Missed {
         of: work.intended,
         missed: match limit {
-            Some(limit) => failed - work.errors.timeout + work.latency.above(limit),
+            Some(limit) => {
+                let above = failed - work.errors.timeout + work.latency.above(limit);
+                above.max(failed)
+            }
             None => failed + work.unfinished,
         },
     };
-    let parts = last.outcome.phases.iter();
+    let parts = &last.outcome.phases;
     let missed = |part: &Answers| Missed {
         of: part.requests(),
         missed: part.missed(limit),
     };
-    let parts: Vec<Missed> = parts.map(missed).collect();
-    trial(whole, &parts, allowed)
+    let judged = trial(
+        whole,
+        &parts.iter().map(missed).collect::<Vec<_>>(),
+        allowed,
+    );
+    let open = work.unfinished.min(whole.of.saturating_sub(whole.missed));
+    if limit.is_none() || open == 0 || judged.holds != Holds::Yes {
+        return judged;
+    }
+    let with = |missed: Missed, open: u64| Missed {
+        missed: missed.missed.saturating_add(open).min(missed.of),
+        ..missed
+    };
+    let all_open = parts.iter().map(|part| with(missed(part), part.unfinished));
+    let if_missed = trial(with(whole, open), &all_open.collect::<Vec<_>>(), allowed);
+    match if_missed.holds {
+        Holds::Yes => judged,
+        Holds::No | Holds::Undecided => doubted(
+            judged,
+            &format!(
+                "{} no answer when the run ended, and may miss it; look at errors, too",
+                counted(open as usize, "request had", "requests had")
+            ),
+        ),
+    }
 }

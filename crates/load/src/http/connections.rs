@@ -28,7 +28,7 @@ const BACK_OFF_NS: u64 = 10_000_000;
 const BACK_OFF_EACH_NS: u64 = 100_000;
 
 /// How often a request is sent again that the server refused without beginning with it.
-const MOST_REFUSED: u8 = 3;
+const MOST_REFUSED: u8 = 100;
 
 /// The end of a request or of an attempt to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

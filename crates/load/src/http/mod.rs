@@ -23,7 +23,7 @@
 //!   as [`Failure::Reset`](crate::tally::Failure::Reset). It is not retried,
 //!   because a real client would see the failure. A close of an idle connection
 //!   is no error. With HTTP/2 a server says which requests it has not begun with
-//!   (GOAWAY), and clients send these again (RFC 9113, section 8.7): up to three times
+//!   (GOAWAY), and clients send these again (RFC 9113, section 8.7): up to 100 times
 //!   on another connection, with the same intended start.
 //! - With HTTP/2 a request that times out is cancelled, and its connection goes on.
 //! - Each start opens new connections and each end closes them. The assignment

@@ -1,6 +1,8 @@
 //! `--require`: exit codes for pipelines.
 
 use crate::common::{Folder, has};
+use plimsoll_load::known::{Behaviour, Discipline, KnownServer};
+use std::time::Duration;
 
 const NGINX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nginx.plimsoll");
 
@@ -144,4 +146,18 @@ fn requests_outside_all_phases_do_not_count() {
     ended.says(0, &[&format!("kept; 0 of {due} requests")]);
     // About 50 and 40.
     assert!((40..180).contains(&due.as_u64().unwrap()), "{due}");
+}
+
+#[test]
+fn requests_without_an_answer_keep_no_limit_that_they_have_not_waited_for() {
+    let folder = Folder::new();
+    let discipline = Discipline::Servers {
+        each: Duration::from_millis(400),
+        servers: 1,
+    };
+    let server = KnownServer::start(Behaviour::Queue(discipline)).unwrap();
+    let bounds = "--max-other 100% --max-slip 10s --max-steal 100%";
+    let run = format!("run http://{}/ --rate 50 -z 1s {bounds}", server.addr());
+    let ended = folder.run(format!("{run} --require p50<30s"));
+    ended.says(4, &["undecided", "no answer when the run ended"]);
 }
