@@ -100,7 +100,7 @@ fn orphans_that_ignore_sigterm_end_with_the_command() {
 #[test]
 fn what_leaves_the_cgroups_is_named_and_ends_with_the_command() {
     let place = SideFolder::new();
-    let script = "for all in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do \
+    let script = "for all in /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/cgroup.procs; do \
                   echo $$ >$all; done 2>/dev/null; setsid sleep 1000 >/dev/null 2>&1 & echo $!";
     let ended = place.side(["-q", "--as", "sysload", "--", "sh", "-c", script]);
     assert!(!lives(ended.stdout.trim()), "{ended:#?}");

@@ -61,7 +61,7 @@ fn a_command_that_leaves_its_cgroups_is_killed() {
     for (name, mut group) in groups(&bench, HELD, AtEnd::Kill) {
         let file = bench.dir.path().join("left");
         let script = format!(
-            "for all in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do \
+            "for all in /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/cgroup.procs; do \
              echo $$ >$all; done 2>/dev/null; : >'{}'; sleep 1000 & wait",
             file.display()
         );
@@ -75,7 +75,8 @@ fn a_command_that_leaves_its_cgroups_is_killed() {
 
 #[test]
 fn what_has_left_a_cgroup_is_listed() {
-    const ALL: &str = "/sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs";
+    // The last one leaves, also where the group is right below it.
+    const ALL: &str = "/sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/cgroup.procs";
     // Of version 1: the others of the group hold it.
     const ONE: &str = "/sys/fs/cgroup/cpu/cgroup.procs";
     let bench = Bench::new();

@@ -121,7 +121,7 @@ fn what_a_job_detaches_without_its_environment_is_of_its_run_and_ends_with_it() 
 fn a_job_that_leaves_its_cgroup_is_refused_and_ends_with_the_run() {
     let folder = Folder::new();
     let path = folder.path("outside");
-    let leave = "for all in /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/*/cgroup.procs; do \
+    let leave = "for all in /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/cgroup.procs; do \
                  echo $$ >$all; done 2>/dev/null";
     let detach = r#"setsid -f env -i sh -c "echo \$\$ >>$1; exec sleep 1""#;
     for work in [&format!("{detach}; sleep 0.1"), "echo $$ >>$1; sleep 0.3"] {
