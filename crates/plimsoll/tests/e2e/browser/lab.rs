@@ -1,7 +1,7 @@
 //! The live lab in a real browser, and what speaks to it that is none.
 
 use super::{Browser, Folder, fits, seen};
-use crate::common::{send, wait};
+use crate::common::{send, unignoring, wait};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -21,7 +21,8 @@ impl Lab {
     fn start(page: char) -> Lab {
         let folder = Folder::new();
         let args = format!("demo --web --rated 100 --cpus 0 --page {page}");
-        let mut child = folder.command(args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lab = unignoring("INT", &folder.command(args));
+        let mut child = lab.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap())
             .read_line(&mut line)
