@@ -62,6 +62,7 @@ mod trial;
 mod trust;
 mod units;
 mod usage;
+mod verdict;
 mod wake;
 mod workload;
 mod yields;
@@ -127,14 +128,15 @@ pub use sizing::{
 pub use smt::{CopiesWork, LevelWork, NoSpeedup, SmtFinding, SmtPlan, Speedup};
 pub use step::{Slot, StepPlan, SteppedRate};
 pub use trial::{
-    BodySizes, ConnectionUse, CpusOf, Errors, Invalid, InvalidKind, Phase, RunEnd, Second, Setting,
-    Trial, TrialSetting, TrialSpec, Verdict, Work,
+    BodySizes, ConnectionUse, Errors, Phase, RunEnd, Second, Setting, Trial, TrialSetting,
+    TrialSpec, Work,
 };
 pub use trust::{ActsFor, FileAccess, GROUP_WRITES, OTHERS_WRITE};
 pub use units::{
     Bytes, CpuTime, Energy, OutOfRange, Rate, Share, human_duration, human_minutes, parse_duration,
 };
 pub use usage::{CpuUse, MachineUse, Pressure, ServiceUse};
+pub use verdict::{CpusOf, Invalid, InvalidKind, Verdict};
 pub use wake::{CpuEvent, CpuEventKind, IdlePolicy, Placement, Wait, WakeParts};
 pub use workload::{
     Copies, GivenLatency, HashService, HttpService, ImportedTable, LoadCommand, LoadFormat,

@@ -179,7 +179,7 @@ fn requests_wait_where_the_server_takes_fewer_at_a_time_than_it_was_asked() {
     };
     let work = drive_for(&service, &offer, 300 * MS);
     assert_eq!(work.errors.protocol, 0, "{work:?}");
-    // Those that came before the server said so may be refused.
+    // Those that came before its SETTINGS may be refused.
     assert!(work.errors.reset <= 8, "{work:?}");
     assert!(work.completed > 20, "{work:?}");
     assert!(server.most_at_once() <= 4, "{}", server.most_at_once());

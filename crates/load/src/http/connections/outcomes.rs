@@ -186,7 +186,7 @@ impl Connections {
 
     /// Adapts the policy to an answer: the server keeps connections, or it
     /// closed this one after its first answer. A server that closes a
-    /// connection after many answers still keeps them.
+    /// connection after many answers keeps them.
     fn update_policy(&mut self, index: usize, reusable: bool) {
         let conn = &mut self.conns[index];
         conn.was_answered = true;

@@ -26,7 +26,7 @@ use std::num::NonZeroU32;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::Shared;
 
 /// The windows that the server may fill (RFC 9113, section 6.9), so that this side never slows it
@@ -118,7 +118,9 @@ pub(super) struct Ended {
     pub(super) at: usize,
     pub(super) how: Result<Answer, Lost>,
     /// Time between the arrival of the end and its reading.
-    pub(super) age: Duration,
+    age: Duration,
+    /// When it was read: others that were read with it are reported first.
+    read_at: Instant,
     /// What is kept of the answer.
     pub(super) kept: Option<Kept>,
 }
@@ -278,7 +280,7 @@ impl Http2 {
         }
     }
 
-    /// Gives a request up; the server is told (RST_STREAM).
+    /// Gives a request up, and resets its stream (RST_STREAM).
     pub(super) fn cancel(&mut self, at: usize) {
         self.streams[at].open = None;
         self.ended.retain(|ended| ended.at != at);
@@ -365,7 +367,13 @@ impl Http2 {
             open.head.map(|head| Kept { head, body })
         });
         let age = self.wire.age();
-        self.ended.push_back(Ended { at, how, age, kept });
+        self.ended.push_back(Ended {
+            at,
+            how,
+            age,
+            read_at: Instant::now(),
+            kept,
+        });
     }
 
     /// What an error of h2 means for a request.
@@ -406,7 +414,7 @@ impl From<Step> for Outcome {
                 Ok(answer) => Outcome::Answered {
                     stream: ended.at,
                     answer,
-                    age: ended.age,
+                    age: ended.age + ended.read_at.elapsed(),
                     reusable,
                     more,
                 },
