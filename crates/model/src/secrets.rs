@@ -28,8 +28,8 @@ pub fn is_shown_header(name: &str) -> bool {
     SHOWN.iter().any(|shown| name.eq_ignore_ascii_case(shown))
 }
 
-/// A URL without password, values of its query, and fragment. What stands alone before
-/// an `@` or in a query is hidden too, because tokens are given like that.
+/// A URL without user and password, values of its query, and fragment. What stands alone in a query
+/// is hidden too, and so is a user: tokens are given like that.
 pub fn shown_url(url: &str) -> String {
     let is_scheme = |text: &str| {
         text.chars()
@@ -38,10 +38,9 @@ pub fn shown_url(url: &str) -> String {
     let scheme = url.find("://").filter(|at| is_scheme(&url[..*at]));
     let (scheme, rest) = url.split_at(scheme.map_or(0, |at| at + 3));
     let (who, rest) = rest.split_at(userinfo(rest));
-    let who = match who.split_once(':') {
-        Some((user, _)) => format!("{user}:{HIDDEN}@"),
-        None if who.is_empty() => String::new(),
-        None => format!("{HIDDEN}@"),
+    let who = match who.is_empty() {
+        true => String::new(),
+        false => format!("{HIDDEN}@"),
     };
     let (rest, fragment) = parted(rest, '#');
     let (path, query) = parted(rest, '?');

@@ -119,7 +119,7 @@ mod tests {
         becomes(
             "plimsoll|sweep|-kHX-Key: swordfish|-HAccept: a/b|http://u:p@h/?k=v&swordfish",
             "plimsoll|sweep|--insecure|--header|X-Key: (hidden)|--header|Accept: a/b|\
-             http://u:(hidden)@h/?k=(hidden)&(hidden)",
+             http://(hidden)@h/?k=(hidden)&(hidden)",
         );
         becomes(
             "plimsoll|yield|http://h/|-dswordfish|-H|swordfish|--job|mail -p swordfish http://u:p@h",
@@ -131,7 +131,7 @@ mod tests {
         );
         becomes(
             "plimsoll|import|a.csv|-oa|--note|see http://u:p@h/",
-            "plimsoll|import|a.csv|--output|a|--note|see http://u:(hidden)@h/",
+            "plimsoll|import|a.csv|--output|a|--note|see http://(hidden)@h/",
         );
     }
 

@@ -18,11 +18,11 @@ fn a_url_keeps_what_names_the_service_and_nothing_else() {
     for (given, shown) in [
         (
             "http://u:p@h:1/a@b?c=d",
-            "http://u:(hidden)@h:1/a@b?c=(hidden)",
+            "http://(hidden)@h:1/a@b?c=(hidden)",
         ),
-        ("http://u:p@ss@h/", "http://u:(hidden)@h/"),
-        ("http://u:p/w@h/", "http://u:(hidden)@h/"),
-        ("http://u:p?w@h/", "http://u:(hidden)@h/"),
+        ("http://u:p@ss@h/", "http://(hidden)@h/"),
+        ("http://u:p/w@h/", "http://(hidden)@h/"),
+        ("http://u:p?w@h/", "http://(hidden)@h/"),
         ("https://token@h", "https://(hidden)@h"),
         ("http://h/a:b@c", "http://h/a:b@c"),
         ("http://[::1]/a@b", "http://[::1]/a@b"),
@@ -33,7 +33,7 @@ fn a_url_keeps_what_names_the_service_and_nothing_else() {
         ),
         ("http://h/?a=?b#c", "http://h/?a=(hidden)#(hidden)"),
         ("http://h/?to=http://u:p@h/", "http://h/?to=(hidden)"),
-        ("u:p@h:80/?a=b", "u:(hidden)@h:80/?a=(hidden)"),
+        ("u:p@h:80/?a=b", "(hidden)@h:80/?a=(hidden)"),
         ("http://h:80/?#", "http://h:80/?#"),
         ("no address", "no address"),
         ("", ""),
@@ -47,7 +47,7 @@ fn a_url_keeps_what_names_the_service_and_nothing_else() {
 fn the_urls_of_a_sentence_are_shown_like_any() {
     assert_eq!(
         shown_urls("see 'http://u:p@h/?a=b', and\n\"http://h/?c=d\" at 10:30 a=b"),
-        "see 'http://u:(hidden)@h/?a=(hidden)', and\n\"http://h/?c=(hidden)\" at 10:30 a=b"
+        "see 'http://(hidden)@h/?a=(hidden)', and\n\"http://h/?c=(hidden)\" at 10:30 a=b"
     );
 }
 

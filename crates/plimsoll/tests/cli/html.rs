@@ -53,6 +53,6 @@ fn secrets_of_the_command_line_are_not_in_the_page() {
     let page = folder.read("named.html");
     let command = page.split("<pre>").nth(1).unwrap();
     let command = command.split("</pre>").next().unwrap();
-    has(command, &["user:(hidden)@host"]);
+    has(command, &["(hidden)@host"]);
     assert!(!command.contains("hunter2"), "{command}");
 }

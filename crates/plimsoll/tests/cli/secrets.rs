@@ -146,8 +146,8 @@ fn messages_have_no_secret() {
             format!("http://127.0.0.1:1/?k={SECRET}"),
             "?k=(hidden) cannot be reached",
         ),
-        (format!("http://me:{SECRET}@h/"), "me:(hidden)@h/"),
-        (format!("http://me:{SECRET}/x@h/"), "me:(hidden)@h/"),
+        (format!("http://me:{SECRET}@h/"), "(hidden)@h/"),
+        (format!("http://me:{SECRET}/x@h/"), "(hidden)@h/"),
         (
             format!("me:{SECRET}@h/?k={SECRET}"),
             "does not say how to connect",
@@ -163,7 +163,7 @@ fn messages_have_no_secret() {
         ("http://h/ -H @none".to_owned(), "'none' cannot be read"),
         (
             format!("http://h/ http://me:{SECRET}@h/?k={SECRET}"),
-            "unexpected argument 'http://me:(hidden)@h/?k=(hidden)'",
+            "unexpected argument 'http://(hidden)@h/?k=(hidden)'",
         ),
         (
             format!("http://127.0.0.1:1/ --node-metrics http://n/?k={SECRET}"),
