@@ -46,9 +46,11 @@ pub enum Doubt {
     Connections {
         /// How many there were.
         connections: u32,
+        /// Requests at a time on each.
+        streams: u32,
         /// The shortest mean latency of a trial, in microseconds.
         latency_us: f64,
-        /// The rate that so many connections carry at that latency.
+        /// The rate that they carry at that latency.
         most_rps: f64,
         /// The most requests of a trial at its rate or below, in percent, that were due
         /// while all connections were in use; `None` in older records.
@@ -60,6 +62,8 @@ pub enum Doubt {
         cpu_pct: f64,
         /// How many connections there were.
         over: u32,
+        /// Requests at a time on each.
+        streams: u32,
     },
     /// An external load generator used so much of its CPUs that it may have been the limit.
     BusyGenerator {

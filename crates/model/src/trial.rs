@@ -166,11 +166,11 @@ pub struct Errors {
     pub tls: u64,
     /// No whole answer within the time-out.
     pub timeout: u64,
-    /// A status or a body that was not expected.
+    /// A status or a body that was not expected, or a call of gRPC that failed.
     pub status: u64,
-    /// Something that is not HTTP/1.1.
+    /// Something that is not HTTP/1.1, or not HTTP/2 where that is spoken.
     pub protocol: u64,
-    /// The server closed or reset the connection before the answer ended.
+    /// The server closed or reset the connection, or the stream of HTTP/2, before the answer ended.
     pub reset: u64,
 }
 

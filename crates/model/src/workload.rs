@@ -54,7 +54,7 @@ pub struct HashService {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HttpService {
     /// `http://` or `https://`, with host, port and path. Output and, as a rule, records
-    /// have "(hidden)" for a password and for values of the query.
+    /// have "(hidden)" for user and password, and for values of the query.
     pub url: String,
     /// The method, such as GET.
     pub method: String,
@@ -97,6 +97,9 @@ pub struct HttpService {
     /// HTTP/2, with at most so many requests at a time on a connection; HTTP/1.1 if it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http2_streams: Option<NonZeroU32>,
+    /// The requests are unary calls of gRPC, with bodies that are messages; left out if they are not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub grpc: bool,
     /// Certificates and a key, by the names of their files; left out where none is given.
     #[serde(default, skip_serializing_if = "TlsFiles::are_none")]
     pub tls: TlsFiles,
@@ -119,6 +122,10 @@ pub struct RequestFile {
     /// Requests of an archive that went to other hosts, or had no good answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: usize,
+}
+
+fn is_false(is: &bool) -> bool {
+    !is
 }
 
 fn is_zero(n: &usize) -> bool {
@@ -164,6 +171,11 @@ impl TlsFiles {
 }
 
 impl HttpService {
+    /// Requests at a time on a connection.
+    pub fn streams(&self) -> u32 {
+        self.http2_streams.map_or(1, NonZeroU32::get)
+    }
+
     /// A plain GET of `url` on any server whose certificate is trusted.
     pub fn get(url: impl Into<String>, connections: u32, timeout: Duration) -> HttpService {
         HttpService {
@@ -182,6 +194,7 @@ impl HttpService {
             insecure: false,
             requests_per_connection: None,
             http2_streams: None,
+            grpc: false,
             tls: TlsFiles::default(),
             service: ServiceAt::Find,
         }
@@ -252,13 +265,30 @@ impl LoadFormat {
 
     /// That of the program which a command names first; `None` if none of them is known.
     pub fn of_command(command: &str) -> Option<LoadFormat> {
-        command.split_whitespace().find_map(|word| {
-            let name = word.rsplit('/').next().unwrap_or(word);
+        programs(command).find_map(|name| {
             let name = if name == "wrk" { "wrk2" } else { name };
             let found = LoadFormat::ALL.iter().find(|(one, _)| *one == name);
             found.map(|(_, format)| *format)
         })
     }
+
+    /// A program in a command that offers no rate: it sends a request when an answer has come.
+    pub fn closed_loop(command: &str) -> Option<&str> {
+        let has_rate = || {
+            let mut words = command.split_whitespace();
+            words.any(|word| word.starts_with("-R") || word.starts_with("--rate"))
+        };
+        // Elsewhere the short name may be an argument.
+        let first = programs(command).next();
+        let known = first.filter(|name| matches!(*name, "ab" | "redis-benchmark"));
+        known.or_else(|| programs(command).find(|name| *name == "wrk" && !has_rate()))
+    }
+}
+
+/// The words of a command without folders: its program is among them.
+fn programs(command: &str) -> impl Iterator<Item = &str> {
+    let words = command.split_whitespace();
+    words.map(|word| word.rsplit('/').next().unwrap_or(word))
 }
 
 impl fmt::Display for LoadFormat {
@@ -360,7 +390,8 @@ impl fmt::Display for HttpService {
             None => Ok(()),
             Some(streams) => {
                 let streams = counted(streams.get() as usize, "stream", "streams");
-                write!(f, " over HTTP/2, {streams} a connection")
+                let over = if self.grpc { "gRPC" } else { "HTTP/2" };
+                write!(f, " over {over}, {streams} a connection")
             }
         }
     }

@@ -1,5 +1,9 @@
 //! What is odd about the figures themselves, in a sentence each with the way out.
 
+mod connections;
+
+pub use connections::connections_of;
+
 use crate::number::{self, Written, per_second, time_us};
 use crate::sentence::Sentence;
 use crate::table::Ink;
@@ -39,22 +43,11 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
             fast_load_pct,
             fast_p99_us,
         } => faster_beyond((slow_load_pct, slow_p99_us), (fast_load_pct, fast_p99_us)),
-        Doubt::Connections {
-            connections,
-            latency_us,
-            most_rps,
-            waited_pct,
-        } => over_connections(connections, latency_us, most_rps, waited_pct),
-        Doubt::CpuLeft { cpu_pct, over } => cpu_left(cpu_pct, over),
+        Doubt::Connections { .. }
+        | Doubt::CpuLeft { .. }
+        | Doubt::Unserved { .. }
+        | Doubt::Closed { .. } => connections::sentence(doubt),
         Doubt::BusyGenerator { rate_rps, cpus } => busy_generator(rate_rps, cpus),
-        Doubt::Unserved {
-            connections,
-            unserved,
-        } => unserved_connections(connections, unserved),
-        Doubt::Closed {
-            connections,
-            failed_pct,
-        } => closed_connections(connections, failed_pct),
         Doubt::Clustered { goal } => clustered(goal),
         Doubt::Shifted { goal, change_pct } => shifted(goal, change_pct),
         Doubt::Trend { change_pct } => trend(change_pct),
@@ -153,55 +146,6 @@ fn faster_beyond(slow: (f64, f64), fast: (f64, f64)) -> String {
         time_us(slow.1),
         time_us(fast.1),
         number::trimmed_pct(fast.0)
-    )
-}
-
-fn over_connections(
-    connections: u32,
-    latency_us: f64,
-    most_rps: f64,
-    waited_pct: Option<f64>,
-) -> String {
-    let waited = waited_pct.map_or_else(String::new, |pct| {
-        format!(
-            " Up to {} % of the requests of a trial waited for one.",
-            number::pct(pct)
-        )
-    });
-    format!(
-        "The client's {connections} connections may be the limit, not the service: at a mean \
-         latency of {} they carry {} at most.{waited} Sweep again with more of them \
-         (--max-connections, or -c for a fixed number).",
-        time_us(latency_us),
-        number::per_second(most_rps)
-    )
-}
-
-fn cpu_left(cpu_pct: f64, over: u32) -> String {
-    format!(
-        "The service's CPUs were at most {} % busy, and all of the client's {over} connections were \
-         in use where no more was carried: the limit is something else than CPU time, such as its \
-         threads, a lock, what it waits for, or a limit for each connection. Sweep with -c {} to \
-         see whether more connections carry more.",
-        number::pct(cpu_pct),
-        over.saturating_mul(8)
-    )
-}
-
-fn unserved_connections(connections: u32, unserved: u32) -> String {
-    format!(
-        "The server answers few connections at a time: at light load {unserved} of {connections} \
-         had no answer in a whole trial. Clients beyond those wait until they give up; raise the \
-         server's limit, or sweep with as many as it serves (-c)."
-    )
-}
-
-fn closed_connections(connections: u32, failed_pct: f64) -> String {
-    let failed = number::pct(failed_pct);
-    format!(
-        "The server refuses or closes connections: at light load {failed} % of the requests failed \
-         so, over {connections} connections. It may permit fewer; raise its limit, or sweep with as \
-         many as it permits (-c)."
     )
 }
 

@@ -47,6 +47,7 @@ pub use document::{
     Document, Envelope, Fact, Format, Look, PAGE_MARK, RecordFacts, RenderError, Report, Role,
     RunBody, Table, TrialTally, reason, render, retry_when,
 };
+pub use doubts::connections_of;
 pub use number::{estimate, estimate_us, time_us};
 pub use sentence::Sentence;
 pub use table::{Cell, Column, Ink, wrap};

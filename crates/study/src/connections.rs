@@ -39,6 +39,7 @@ const FEWEST_UNSERVED: u32 = 8;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ConnectionLimit {
     connections: u32,
+    streams: u32,
     latency_s: f64,
     pub(crate) most_rps: f64,
     waited_share: Option<f64>,
@@ -94,8 +95,8 @@ fn waited_share<S, O>(trial: &Trial<S, O>) -> Option<f64> {
 /// The limit that the connections set, where throughput was at it and requests waited
 /// for one.
 ///
-/// By Little's law `c` connections carry `c / mean latency` requests per second, whatever
-/// the service can do. A queue in the service makes latency longer, so the shortest mean
+/// By Little's law connections with room for `c` requests carry `c / mean latency` of them per
+/// second, whatever the service can do. A queue in the service makes latency longer, so the shortest mean
 /// of a carried trial has the least of it; more answers than that rate disprove it. A
 /// service whose own limit lies there as well looks the same: only more connections tell
 /// the two apart.
@@ -112,18 +113,20 @@ fn limit_from<S: TrialSetting, O>(
     plan: &Plan,
     trials: &[Trial<S, O>],
 ) -> Option<ConnectionLimit> {
-    let planned = http(plan)?.connections;
+    let http = http(plan)?;
+    let (planned, streams) = (http.connections, http.streams());
     let connections = connections(plan, trials)?;
     let has_as_many =
         |t: &&Trial<S, O>| t.spec.setting.connections().unwrap_or(planned) == connections;
     let latency_s = shortest_latency_s(trials.iter())?;
-    let most_rps = f64::from(connections) / latency_s.max(1e-9);
+    let most_rps = f64::from(connections) * f64::from(streams) / latency_s.max(1e-9);
     let same = || trials.iter().filter(has_as_many);
     let best = same().map(|t| t.achieved().get()).fold(0.0, f64::max);
     let waited_share = same().filter_map(waited_share).reduce(f64::max);
     let is_near = (least * most_rps..=LATENCY_NOISE * most_rps).contains(&best);
     (is_near && waited_share != Some(0.0)).then_some(ConnectionLimit {
         connections,
+        streams,
         latency_s,
         most_rps,
         waited_share,
@@ -145,6 +148,7 @@ pub fn shortest_latency_s<'t, S: TrialSetting, O: 't>(
 pub(crate) fn doubts(plan: &Plan, trials: &[Trial], rated: Option<Rate>) -> Vec<Doubt> {
     let limit = limit(plan, trials).map(|limit| Doubt::Connections {
         connections: limit.connections,
+        streams: limit.streams,
         latency_us: limit.latency_s * 1e6,
         most_rps: limit.most_rps,
         waited_pct: limit.waited_share.map(|share| 100.0 * share),
@@ -159,7 +163,7 @@ pub(crate) fn doubts(plan: &Plan, trials: &[Trial], rated: Option<Rate>) -> Vec<
 /// Its answers take longer then than at light load whatever the reason is, a limit for each
 /// connection among them.
 fn cpu_left(plan: &Plan, trials: &[Trial]) -> Option<Doubt> {
-    let over = connections(plan, trials)?;
+    let (over, streams) = (connections(plan, trials)?, http(plan)?.streams());
     let waits = |t: &&Trial| waited_share(t).is_some_and(|share| share >= WAITS);
     let missed = |t: &&Trial| t.verdict.is_valid() && !trial_is_carried(*t);
     trials.iter().find(|t| missed(t) && waits(t))?;
@@ -169,7 +173,11 @@ fn cpu_left(plan: &Plan, trials: &[Trial]) -> Option<Doubt> {
         both.into_iter().flatten().reduce(f64::max)
     });
     let cpu_pct = cpu.reduce(f64::max)?;
-    (cpu_pct < FULL_PCT).then_some(Doubt::CpuLeft { cpu_pct, over })
+    (cpu_pct < FULL_PCT).then_some(Doubt::CpuLeft {
+        cpu_pct,
+        over,
+        streams,
+    })
 }
 
 /// Connections that are never answered though there is little load: the server serves few
@@ -210,6 +218,7 @@ mod tests {
     use super::*;
     use crate::rated::rated;
     use crate::testing::{calibration_trial, plan};
+    use std::num::NonZeroU32;
     use std::time::Duration;
 
     fn http(connections: u32) -> Plan {
@@ -248,8 +257,17 @@ mod tests {
             (3000.0, 1270, &[(1, 0.9), (1000, 0.1)]),
         ];
         let beyond: &[Seen] = &[(100.0, 100, &[(100, 1.0)]), (2000.0, 1800, &[])];
+        let streams = |connections, streams| {
+            let mut plan = http(connections);
+            if let Workload::Http(http) = &mut plan.workload {
+                http.http2_streams = NonZeroU32::new(streams);
+            }
+            plan
+        };
         for (name, plan, seen, most_rps) in [
             ("flat latency", http(128), flat, Some(1280.0)),
+            ("streams", streams(16, 8), flat, Some(1280.0)),
+            ("more streams", streams(128, 8), flat, None),
             ("more connections", http(1024), flat, None),
             ("hash", plan(), flat, None),
             ("latency that falls with load", http(128), batching, None),
@@ -323,7 +341,7 @@ mod tests {
         };
         let found = of(20_000, 0.57);
         assert!(
-            matches!(found, Some(Doubt::CpuLeft { cpu_pct, over: 128 }) if (56.0..58.0).contains(&cpu_pct)),
+            matches!(found, Some(Doubt::CpuLeft { cpu_pct, over: 128, .. }) if (56.0..58.0).contains(&cpu_pct)),
             "{found:?}"
         );
         assert_eq!(of(20_000, 0.9), None, "the CPU is the limit");

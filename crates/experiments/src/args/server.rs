@@ -68,8 +68,12 @@ pub(crate) struct ServerArgs {
     #[arg(long, conflicts_with_all = ["requests_per_connection", "no_keepalive"])]
     pub http2: bool,
 
+    /// Call a method of gRPC, over HTTP/2: the path is /package.Service/Method, and the body a message as protobuf encodes it.
+    #[arg(long, conflicts_with_all = ["requests_per_connection", "no_keepalive", "method"])]
+    pub grpc: bool,
+
     /// Requests at a time on each connection of HTTP/2 (default: 1).
-    #[arg(long, value_name = "N", requires = "http2", allow_hyphen_values = true,
+    #[arg(long, value_name = "N", allow_hyphen_values = true,
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub streams: Option<u32>,
 
@@ -227,6 +231,7 @@ pub(crate) const FIXED_OF_SERVER: &[&str] = &[
     "requests_per_connection",
     "no_keepalive",
     "http2",
+    "grpc",
     "streams",
     "insecure",
     "cacert",
@@ -368,7 +373,11 @@ impl ServerArgs {
 
     fn service(&self, url: &str, request: &RequestArgs) -> Result<HttpService, RunError> {
         let body = request.body()?;
-        let default_method = if body.is_some() { "POST" } else { "GET" };
+        let default_method = match body.is_some() || self.grpc {
+            true => "POST",
+            false => "GET",
+        };
+        let http2_streams = self.http2_streams()?;
         let connections = self.connections.unwrap_or(CONNECTIONS);
         let timeout = self.timeout.unwrap_or(TIMEOUT);
         let headers = request.parsed_headers()?;
@@ -386,11 +395,8 @@ impl ServerArgs {
                 true => Some(NonZeroU32::MIN),
                 false => self.requests_per_connection,
             },
-            http2_streams: self.http2.then(|| {
-                self.streams
-                    .and_then(NonZeroU32::new)
-                    .unwrap_or(NonZeroU32::MIN)
-            }),
+            http2_streams,
+            grpc: self.grpc,
             tls: TlsFiles {
                 authorities: self.cacert.clone(),
                 certificate: self.cert.clone(),
@@ -399,6 +405,17 @@ impl ServerArgs {
             service: self.service_at(),
             ..HttpService::get(url, connections, timeout)
         })
+    }
+
+    fn http2_streams(&self) -> Result<Option<NonZeroU32>, RunError> {
+        let streams = self.streams.and_then(NonZeroU32::new);
+        match (self.http2 || self.grpc, streams) {
+            (true, streams) => Ok(Some(streams.unwrap_or(NonZeroU32::MIN))),
+            (false, None) => Ok(None),
+            (false, Some(_)) => Err(RunError::Usage(
+                "--streams is for HTTP/2; add --http2, or --grpc for calls".to_owned(),
+            )),
+        }
     }
 
     pub(crate) fn service_at(&self) -> ServiceAt {

@@ -6,7 +6,7 @@ use super::phases::PhaseFound;
 use super::study::{BodyFound, FixedFindings, Quantiles};
 use crate::experiment::ReportOf;
 use plimsoll_model::Rate;
-use plimsoll_report::{Column, Document, Ink, Role, Table, requests, time_us};
+use plimsoll_report::{Column, Document, Ink, Role, Table, connections_of, requests, time_us};
 use std::time::Duration;
 
 pub(super) fn document<'a>(
@@ -122,7 +122,10 @@ fn per_second(rps: f64) -> String {
     Rate::per_second(rps).unwrap_or(Rate::ZERO).to_string()
 }
 
-fn doubts(found: &FixedFindings) -> Vec<String> {
+/// Where so many requests waited for a connection, they may be the limit.
+const WAITED_PCT: f64 = 50.0;
+
+pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     let mut doubts = Vec::new();
     let kinds = found.errors.by_kind().into_iter();
     let kinds: Vec<String> = kinds
@@ -145,11 +148,27 @@ fn doubts(found: &FixedFindings) -> Vec<String> {
     }
     if found.slow_seconds > 0 {
         doubts.push(format!(
-            "In {} of the seconds fewer than 90 % of the requests were answered: the service does not carry this rate, or something else used its CPUs.",
-            found.slow_seconds
+            "In {} of the seconds fewer than 90 % of the requests were answered: {}.",
+            found.slow_seconds,
+            why_slow(found)
         ));
     }
     doubts
+}
+
+fn why_slow(found: &FixedFindings) -> String {
+    match found
+        .connections
+        .filter(|used| used.waited_pct >= WAITED_PCT)
+    {
+        None => "the service does not carry this rate, or something else used its CPUs".to_owned(),
+        Some(used) => format!(
+            "{:.0} % of the requests waited because the client's {} were in use, which are too few for this rate or wait for the service; a run with more of them (-c {}) shows which",
+            used.waited_pct,
+            connections_of(used.connections, used.streams),
+            used.connections.saturating_mul(8)
+        ),
+    }
 }
 
 /// A row for each quantile, so that it fits any terminal.
@@ -200,9 +219,13 @@ fn body(sizes: Option<BodyFound>) -> String {
 /// A row for each figure, so that it fits any width.
 fn counts(found: &FixedFindings) -> Table {
     let figure = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
+    let connections = found
+        .connections
+        .map(|used| connections_of(used.connections, used.streams));
     let rows = [
         ("requests due", found.intended.to_string()),
-        ("answered", found.completed.to_string()),
+        ("connections", connections.unwrap_or("-".to_owned())),
+        ("answers in the window", found.completed.to_string()),
         ("body of an answer, B", body(found.body_bytes)),
         ("failed", found.failed.to_string()),
         ("unanswered at the end", found.unfinished.to_string()),
@@ -216,9 +239,15 @@ fn counts(found: &FixedFindings) -> Table {
             figure(found.generator_us_per_request),
         ),
     ];
+    let explained = [(
+        "answers in the window",
+        "some are to requests that were due before it, and answers to requests that were due in it may come later",
+    )];
     let columns = vec![
         Column::words("figure", "", 0, &rows, |(name, _)| (*name).to_owned()),
         Column::words("value", "", 0, &rows, |(_, value)| value.clone()),
     ];
-    Table::of(columns).on_page("requests")
+    Table::of(columns)
+        .explained("Counts", &explained)
+        .on_page("requests")
 }

@@ -3,7 +3,7 @@
 use super::experiment::FixedTrial;
 use super::phases::{self, PhaseFound, Sums};
 use super::plan::FixedPlan;
-use plimsoll_model::{CpuTime, Errors, Histogram, Rate, RequestFinding, Second, Workload};
+use plimsoll_model::{CpuTime, Errors, Histogram, Rate, RequestFinding, Second, Work, Workload};
 use plimsoll_study::bootstrap::shows_quantile;
 use plimsoll_study::requests::each;
 use schemars::JsonSchema;
@@ -31,6 +31,8 @@ pub struct FixedFindings {
     pub errors: Errors,
     /// Requests without an answer at the end.
     pub unfinished: u64,
+    /// The client's connections.
+    pub connections: Option<ConnectionsFound>,
     /// Lengths of the bodies of good answers.
     pub body_bytes: Option<BodyFound>,
     /// From the intended start to the last byte of a good answer, in microseconds; of a request
@@ -51,6 +53,17 @@ pub struct FixedFindings {
     pub requests: Vec<RequestFinding>,
     /// Where the rate changes: its phases in order, neighbours joined into 20 at most.
     pub phases: Vec<PhaseFound>,
+}
+
+/// Connections that the client keeps open.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct ConnectionsFound {
+    /// How many there are.
+    pub connections: u32,
+    /// Requests at a time on each.
+    pub streams: u32,
+    /// Requests that were due while all of that was in use, in percent.
+    pub waited_pct: f64,
 }
 
 /// Lengths in bytes, without framing. Where they differ, errors may be among the good answers.
@@ -165,6 +178,7 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         failed: sums.failed,
         errors: work.errors,
         unfinished: sums.unfinished,
+        connections: connections(plan, work),
         body_bytes: work.bodies.map(|sizes| BodyFound {
             least: sizes.least,
             most: sizes.most,
@@ -186,6 +200,18 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         requests: requests(plan, trial),
         phases,
     }
+}
+
+fn connections(plan: &FixedPlan, work: &Work) -> Option<ConnectionsFound> {
+    let Workload::Http(http) = &plan.load.workload else {
+        return None;
+    };
+    let used = work.connections?;
+    Some(ConnectionsFound {
+        connections: used.connections,
+        streams: http.streams(),
+        waited_pct: 100.0 * used.waited as f64 / work.intended.max(1) as f64,
+    })
 }
 
 fn requests(plan: &FixedPlan, trial: &FixedTrial) -> Vec<RequestFinding> {

@@ -3,7 +3,7 @@
 use super::FixedFindings;
 use super::phases::{self, FixedOutcome, PhaseFound};
 use super::plan::{AtRate, FixedPlan, asked, warm_up};
-use super::study::{due, findings, is_slow};
+use super::study::{ConnectionsFound, due, findings, is_slow};
 use crate::experiment::Experiment;
 use plimsoll_model::{
     Answers, CpuTime, HttpService, Phase, Plan, Rate, RatePhase, Second, ServiceUse, ServiceWarmUp,
@@ -62,6 +62,29 @@ fn found(answered: u64) -> FixedFindings {
         context_switches: None,
     });
     findings(&plan, &[trial])
+}
+
+#[test]
+fn requests_that_waited_for_a_connection_are_named() {
+    let doubts = |waited_pct| {
+        let found = FixedFindings {
+            slow_seconds: 2,
+            connections: Some(ConnectionsFound {
+                connections: 2,
+                streams: 4,
+                waited_pct,
+            }),
+            ..found(1000)
+        };
+        super::document::doubts(&found).join(" ")
+    };
+    let many = doubts(99.0);
+    assert!(
+        many.contains("client's 2 connections with 4 streams each were in use"),
+        "{many}"
+    );
+    assert!(many.contains("(-c 16)"), "{many}");
+    assert!(doubts(9.0).contains("the service does not carry this rate"));
 }
 
 #[test]

@@ -111,7 +111,7 @@ pub struct SweepArgs {
 
     /// Load the service at URL with an external generator: run by sh for each trial, with values for {rate}, {duration}, {seed}, {url} and {out} (docs/load-commands.md).
     #[arg(long, value_name = "CMD", requires = "url", help_heading = crate::args::FOR_A_SERVER, conflicts_with_all = [
-        "method", "headers", "data", "connections", "timeout", "requests_per_connection", "no_keepalive", "http2", "streams", "insecure",
+        "method", "headers", "data", "connections", "timeout", "requests_per_connection", "no_keepalive", "http2", "grpc", "streams", "insecure",
         "cacert", "cert", "key", "expect_status", "expect_body", "requests_file", "max_connections", "restart", "arrivals"])]
     pub(super) load_command: Option<String>,
 

@@ -203,6 +203,11 @@ fn external_load(args: &SweepArgs, command: &str, root: &Root) -> Result<Workloa
         Some(url) => ServiceAt::NodeMetrics(url.clone()),
         None => server.service_at(),
     };
+    if let Some(program) = LoadFormat::closed_loop(command) {
+        return Err(RunError::Usage(format!(
+            "--load-command: {program} offers no rate here, as it sends a request when an answer has come; take one that does, such as wrk2 with -R, k6, fortio or memtier_benchmark (docs/load-commands.md)"
+        )));
+    }
     let format = LoadFormat::of_command(command).unwrap_or(LoadFormat::Json);
     let load = LoadCommand {
         url: args.url.clone().unwrap_or_default(),

@@ -1,7 +1,7 @@
 //! Checks the service with one request before the load.
 
 use super::http2;
-use super::parser::{Answer, MAX_HEAD, Parser, Progress, location};
+use super::parser::{Answer, GrpcStatus, MAX_HEAD, Parser, Progress, location};
 use super::probe_error::{ProbeError, TimeLimit, shown_location};
 use super::request::Request;
 use super::target::Target;
@@ -221,10 +221,14 @@ impl Exchange {
                 opening: answered.opening,
             });
         }
-        if !answer.has_text {
-            return Err(ProbeError::Text(Bytes(answer.body_bytes)));
+        let is_text_missing = !answer.has_text;
+        match answer.grpc {
+            Some(GrpcStatus::OK) | None if is_text_missing => {
+                Err(ProbeError::Text(Bytes(answer.body_bytes)))
+            }
+            status if !request.is_good(answer) => Err(ProbeError::Grpc(status)),
+            _ => Ok(answered),
         }
-        Ok(answered)
     }
 
     fn ask(
@@ -238,8 +242,7 @@ impl Exchange {
         let answer = self.receive(request);
         let (mut answer, body) = answer.map_err(|error| error.without_echo(bytes))?;
         let took = began.elapsed();
-        let is_good = request.expects(answer.status) && answer.has_text;
-        if is_good && !watch.is_zero() {
+        if request.is_good(&answer) && !watch.is_zero() {
             answer.keep_alive = answer.keep_alive && self.stays_open(watch)?;
         }
         Ok(Answered {

@@ -1,9 +1,9 @@
 //! Errors of a probe, as sentences with a remedy.
 
-use super::parser::ParseError;
+use super::parser::{GrpcStatus, ParseError};
 use plimsoll_model::{Bytes, human_duration, shown_url};
 use rustix::io::Errno;
-use rustls::CertificateError;
+use rustls::{AlertDescription, CertificateError};
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -107,6 +107,9 @@ pub(super) enum ProbeError {
          request, or what is expected of it"
     )]
     Text(Bytes),
+    /// `None`: it is no answer of gRPC.
+    #[error("{}", failed_call(*.0))]
+    Grpc(Option<GrpcStatus>),
     #[error("did not answer with HTTP/2: {0}; leave --http2 out if it speaks HTTP/1.1")]
     NotHttp2(String),
     #[error("gave the request no answer over HTTP/2: {0}; check its log")]
@@ -170,6 +173,18 @@ impl ProbeError {
     }
 }
 
+fn failed_call(status: Option<GrpcStatus>) -> String {
+    match status {
+        Some(status) => format!(
+            "answered the call with the status {status} of gRPC; correct the path, which is \
+             /package.Service/Method, the message or the headers"
+        ),
+        None => {
+            "answered without gRPC; leave --grpc out, or correct the host, port and path".to_owned()
+        }
+    }
+}
+
 fn not_connected(peer: &SocketAddr, error: &io::Error) -> String {
     if error.raw_os_error() == Some(Errno::MFILE.raw_os_error()) {
         return "was not asked: this program may open no more files; raise the limit (ulimit -n)"
@@ -196,13 +211,11 @@ fn tls(error: &rustls::Error) -> String {
         rustls::Error::InvalidCertificate(why) => format!(
             "its certificate is not trusted here: {}; {}, or accept any certificate with --insecure",
             certificate(why),
-            match why {
-                CertificateError::NotValidForName
-                | CertificateError::NotValidForNameContext { .. } => "use the name that it is for",
-                CertificateError::UnknownIssuer => "add its authority to those of this machine",
-                _ => "renew it",
-            }
+            way_to_trust(why)
         ),
+        rustls::Error::AlertReceived(AlertDescription::NoApplicationProtocol) => {
+            "it does not offer this version of HTTP (ALPN); leave --http2 out, or add it".to_owned()
+        }
         rustls::Error::AlertReceived(alert) => format!(
             "it ended the TLS handshake ({alert:?}); check which versions and certificates it accepts"
         ),
@@ -213,8 +226,29 @@ fn tls(error: &rustls::Error) -> String {
     }
 }
 
+fn way_to_trust(why: &CertificateError) -> &'static str {
+    match why {
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "use the name that it is for"
+        }
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "give its authority with --cacert"
+        }
+        why if is_of_an_authority(why) => {
+            "make one for the server (openssl req -x509 -addext basicConstraints=CA:FALSE)"
+        }
+        _ => "renew it",
+    }
+}
+
+/// webpki takes no authority for a server.
+fn is_of_an_authority(why: &CertificateError) -> bool {
+    matches!(why, CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity"))
+}
+
 fn certificate(why: &CertificateError) -> String {
     match why {
+        why if is_of_an_authority(why) => "it is one of an authority, and of no server",
         CertificateError::UnknownIssuer => {
             "it is self-signed, or signed by an authority that this machine does not know"
         }
@@ -226,7 +260,9 @@ fn certificate(why: &CertificateError) -> String {
             "it is for another host name"
         }
         CertificateError::Revoked => "it was revoked",
-        CertificateError::BadSignature => "its signature is wrong",
+        CertificateError::BadSignature => {
+            "it is self-signed, or not signed by the authority that it names"
+        }
         other => return other.to_string(),
     }
     .to_owned()

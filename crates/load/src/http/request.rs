@@ -2,7 +2,7 @@
 
 use super::http2::{Form as Form2, form};
 use super::mix::{Credentials, Entry, Mix, Piece, Supply, Text};
-use super::parser::{Needle, Sink};
+use super::parser::{Answer, GrpcStatus, Needle, Sink};
 use http::Method;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,6 +13,8 @@ pub(super) struct Request {
     form: Form,
     /// The method is HEAD: answers have no body.
     pub(super) is_head: bool,
+    /// It is a call of gRPC.
+    pub(super) is_grpc: bool,
     /// Something of it may be secret: a query, a header whose values are hidden, a body, or a value.
     pub(super) may_be_secret: bool,
     /// `None` accepts 200 to 299.
@@ -71,6 +73,7 @@ impl Request {
         Ok(Request {
             form,
             is_head: entry.method == Method::HEAD,
+            is_grpc: mix.is_grpc,
             may_be_secret: entry.may_be_secret,
             expected_status: entry.expected_status,
             expected_text: text.map(|text| Arc::new(Needle::new(text.as_bytes()))),
@@ -84,14 +87,23 @@ impl Request {
     pub(super) fn for_http2(&self, filled: &[u8], is_secure: bool) -> Option<Form2> {
         match self.fixed(false) {
             Some(bytes) => {
-                let form = self.form2.get_or_init(|| form(bytes, is_secure));
-                form.clone()
+                let form = || form(bytes, is_secure, self.is_grpc);
+                self.form2.get_or_init(form).clone()
             }
-            None => form(filled, is_secure),
+            None => form(filled, is_secure, self.is_grpc),
         }
     }
 
     /// Whether an answer counts as good.
+    pub(super) fn is_good(&self, answer: &Answer) -> bool {
+        let is_done = match answer.grpc {
+            Some(status) => status == GrpcStatus::OK,
+            None => !self.is_grpc,
+        };
+        is_done && answer.has_text && self.expects(answer.status)
+    }
+
+    /// Whether a status of HTTP counts as good.
     pub(super) fn expects(&self, status: u16) -> bool {
         match self.expected_status {
             Some(expected) => status == expected,

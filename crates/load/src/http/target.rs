@@ -52,7 +52,7 @@ pub(super) fn parse_url(url: &str) -> Result<Location, LoadError> {
         "https" => true,
         _ => {
             return LoadError::mistake(format!(
-                "the URL '{url}' begins with {scheme}://; only http:// and https:// are supported"
+                "the URL '{url}' begins with {scheme}://; http:// and https:// are supported, also for gRPC (--grpc); with sweep --load-command any scheme is"
             ));
         }
     };
@@ -205,7 +205,7 @@ mod tests {
     fn invalid_url_is_refused_with_a_remedy() {
         let cases = [
             ("localhost:8080", "write http://localhost:8080"),
-            ("ftp://a/", "only http:// and https://"),
+            ("ftp://a/", "http:// and https:// are supported"),
             ("http://a b/", "not a URL"),
             ("http://", "not a URL"),
             ("http://me:secret@a/", "Authorization header"),

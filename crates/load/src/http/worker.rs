@@ -227,7 +227,7 @@ impl Worker {
                 kind,
                 answer,
                 age,
-            } if self.job.requests[kind].expects(answer.status) && answer.has_text => {
+            } if self.job.requests[kind].is_good(&answer) => {
                 let ended_ns = now.saturating_sub(ns(age));
                 self.tally
                     .done(intended_ns, ended_ns, Some(answer.body_bytes));

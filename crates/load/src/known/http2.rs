@@ -5,6 +5,7 @@ use bytes::Bytes;
 use h2::RecvStream;
 use h2::server::{Builder, Connection, Handshake, SendResponse};
 use http::Response;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use plimsoll_model::CpuId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::future::Future;
@@ -28,6 +29,9 @@ pub struct Http2Behaviour {
     /// After so many requests on a connection it says that it takes no more (GOAWAY), and closes the
     /// connection when they are answered.
     pub requests_per_connection: Option<u32>,
+    /// It answers calls of gRPC: so many on a connection with the status OK, and all others with
+    /// UNAVAILABLE.
+    pub good_calls: Option<u32>,
     /// Requests at a time on a connection.
     pub streams: u32,
 }
@@ -39,6 +43,7 @@ impl Http2Behaviour {
             after: Some(after),
             resets: false,
             requests_per_connection: None,
+            good_calls: None,
             streams: 1000,
         }
     }
@@ -197,6 +202,8 @@ struct Asked {
     answer: SendResponse<Bytes>,
     /// When it is answered; `None` before all of it is there.
     due: Option<Instant>,
+    /// Of a call of gRPC: whether it is answered with OK.
+    is_good: Option<bool>,
 }
 
 impl Peer {
@@ -232,9 +239,14 @@ impl Peer {
                 Poll::Pending => break,
                 Poll::Ready(Some(Ok((request, answer)))) => {
                     let body = request.into_body();
-                    let due = None;
-                    self.asked.push(Asked { body, answer, due });
                     self.requests += 1;
+                    let is_good = behaviour.good_calls.map(|good| self.requests <= good);
+                    self.asked.push(Asked {
+                        body,
+                        answer,
+                        due: None,
+                        is_good,
+                    });
                     if behaviour.requests_per_connection == Some(self.requests) {
                         open.graceful_shutdown();
                     }
@@ -277,10 +289,25 @@ impl Asked {
             return false;
         }
         // A client that has gone needs no answer.
-        if let Ok(mut body) = self.answer.send_response(Response::new(()), false) {
-            let _ = body.send_data(Bytes::from_static(b"ok\n"), true);
+        let (head, trailers) = self.head_and_trailers();
+        if let Ok(mut body) = self.answer.send_response(head, false) {
+            let _ = body.send_data(Bytes::from_static(b"ok\n"), trailers.is_none());
+            if let Some(trailers) = trailers {
+                let _ = body.send_trailers(trailers);
+            }
         }
         false
+    }
+
+    fn head_and_trailers(&self) -> (Response<()>, Option<HeaderMap>) {
+        let mut head = Response::new(());
+        let trailers = self.is_good.map(|is_good| {
+            let kind = HeaderValue::from_static("application/grpc");
+            head.headers_mut().insert(CONTENT_TYPE, kind);
+            let status = HeaderValue::from_static(if is_good { "0" } else { "14" });
+            HeaderMap::from_iter([(HeaderName::from_static("grpc-status"), status)])
+        });
+        (head, trailers)
     }
 }
 

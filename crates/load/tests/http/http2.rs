@@ -106,6 +106,37 @@ fn bodies_larger_than_a_window_are_sent() {
 }
 
 #[test]
+fn a_call_that_fails_with_a_good_status_of_http_has_failed() {
+    let calls = |good: u32| {
+        let behaviour = Http2Behaviour {
+            good_calls: Some(good),
+            ..Http2Behaviour::answer(MS)
+        };
+        let (server, service) = http2(behaviour, 8);
+        let service = HttpService {
+            method: "POST".to_owned(),
+            grpc: true,
+            ..service
+        };
+        (server, service)
+    };
+    let (server, service) = calls(10);
+    let work = drive(&service, 500.0);
+    // Ten of each connection are good, some of them before the window.
+    assert!(work.errors.status >= work.intended - 20, "{work:?}");
+    assert_eq!(work.latency.count() + work.errors.status, work.intended);
+    let in_front = u64::from(server.body_bytes());
+    assert!(in_front >= 5 * work.intended && in_front % 5 == 0);
+    assert_refused(&calls(0).1, "the status 14 (UNAVAILABLE) of gRPC");
+    let (_server, service) = http2(Http2Behaviour::answer(MS), 8);
+    let service = HttpService {
+        grpc: true,
+        ..service
+    };
+    assert_refused(&service, "without gRPC");
+}
+
+#[test]
 fn what_does_not_speak_it_or_takes_fewer_streams_is_refused() {
     let few = Http2Behaviour {
         streams: 4,

@@ -159,6 +159,29 @@ fn untrusted_certificate_is_a_tls_error() {
 }
 
 #[test]
+fn a_certificate_of_an_authority_is_none_of_a_server() {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let mut params = rcgen::CertificateParams::new(["localhost".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let authority = Identity {
+        cert: params.self_signed(&key).unwrap(),
+        signing_key: key,
+    };
+    let addr = tls_server_of(&authority, None, |stream| serve(stream, b"ok"));
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("ca.pem");
+    std::fs::write(&file, authority.cert.pem()).unwrap();
+    let service = HttpService {
+        tls: TlsFiles {
+            authorities: Some(file.display().to_string()),
+            ..TlsFiles::default()
+        },
+        ..service(&format!("https://localhost:{}/", addr.port()))
+    };
+    assert_refused(&service, "one of an authority, and of no server");
+}
+
+#[test]
 fn files_of_authorities_and_of_the_client_are_used() {
     let dir = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {

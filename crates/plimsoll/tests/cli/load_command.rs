@@ -57,6 +57,24 @@ fn a_capacity_is_found_with_the_load_of_another_program() {
 }
 
 #[test]
+fn a_generator_without_a_rate_is_refused() {
+    let (folder, listener) = (Folder::new(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let url = format!("tcp://{}", listener.local_addr().unwrap());
+    for (command, words) in [
+        (
+            "/usr/bin/wrk -d {duration} {url}; : {rate}",
+            "wrk offers no rate",
+        ),
+        (
+            "redis-benchmark -n {rate}0 {duration}",
+            "redis-benchmark offers no rate",
+        ),
+    ] {
+        folder.run(sweep(&url, command, &[])).says(2, &[words]);
+    }
+}
+
+#[test]
 fn a_command_that_fails_or_lacks_something_ends_the_run_with_what_it_says() {
     let (folder, listener) = (Folder::new(), TcpListener::bind("127.0.0.1:0").unwrap());
     let url = format!("tcp://{}", listener.local_addr().unwrap());
@@ -126,7 +144,7 @@ fn secrets_of_the_url_are_neither_recorded_nor_shown() {
         command,
         &["--rated", "100", "-o", "run.plimsoll"],
     ));
-    ended.says(1, &["it says: ", "tcp://u:(hidden)@127"]);
+    ended.says(1, &["it says: ", "tcp://(hidden)@127"]);
     let shown = format!("{}{}", ended.stdout, ended.stderr);
     let record = fs::read(folder.path("run.plimsoll")).unwrap();
     let record = String::from_utf8_lossy(&record).into_owned();

@@ -34,6 +34,7 @@ pub(super) fn plan() -> Plan {
         insecure: false,
         requests_per_connection: NonZeroU32::new(7),
         http2_streams: NonZeroU32::new(9),
+        grpc: true,
         tls: TlsFiles {
             authorities: Some("ca.pem".to_owned()),
             ..TlsFiles::default()

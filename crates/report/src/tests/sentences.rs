@@ -279,6 +279,7 @@ fn changes(cases: &mut Cases) {
 const CONNECTIONS: [Doubt; 4] = [
     Doubt::Connections {
         connections: 1000,
+        streams: 1,
         latency_us: 100e3,
         most_rps: 10_000.0,
         waited_pct: Some(40.0),
@@ -294,6 +295,7 @@ const CONNECTIONS: [Doubt; 4] = [
     Doubt::CpuLeft {
         cpu_pct: 57.0,
         over: 128,
+        streams: 4,
     },
 ];
 
@@ -466,10 +468,7 @@ fn rates(cases: &mut Cases) {
     };
     for (name, rated) in [
         ("is the generator's", limited(LimitedBy::Generator)),
-        (
-            "is that of the client's CPUs",
-            limited(LimitedBy::ClientCpu),
-        ),
+        ("is of the client's CPUs", limited(LimitedBy::ClientCpu)),
         ("is that of connections", limited(LimitedBy::Connections)),
         ("has no limit", limited(LimitedBy::Unknown)),
         ("is disturbed", disturbed),

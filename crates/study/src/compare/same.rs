@@ -131,6 +131,7 @@ fn request_difference(a: &HttpService, b: &HttpService) -> Option<String> {
             "another version of HTTP, or number of streams",
             a.http2_streams != b.http2_streams,
         ),
+        ("gRPC and plain requests", a.grpc != b.grpc),
         (
             "another number of requests per connection",
             a.requests_per_connection != b.requests_per_connection,

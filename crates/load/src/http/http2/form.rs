@@ -1,5 +1,6 @@
 //! A request as HTTP/2 sends it, from the bytes of HTTP/1.1.
 
+use super::grpc;
 use bytes::Bytes;
 use http::header::{CONNECTION, HOST, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE};
 use http::{Method, Request, Uri};
@@ -23,8 +24,9 @@ pub(in crate::http) struct Form {
     pub(super) body: Bytes,
 }
 
-/// `None` if the bytes are no request; `is_secure`: the scheme is https.
-pub(in crate::http) fn form(bytes: &[u8], is_secure: bool) -> Option<Form> {
+/// `None` if the bytes are no request; `is_secure`: the scheme is https; `is_grpc`: their body is the
+/// message of a call.
+pub(in crate::http) fn form(bytes: &[u8], is_secure: bool, is_grpc: bool) -> Option<Form> {
     let mut headers = vec![httparse::EMPTY_HEADER; MOST_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     let httparse::Status::Complete(length) = parsed.parse(bytes).ok()? else {
@@ -49,7 +51,10 @@ pub(in crate::http) fn form(bytes: &[u8], is_secure: bool) -> Option<Form> {
         .authority(authority?.as_bytes())
         .path_and_query(parsed.path?);
     *head.uri_mut() = uri.build().ok()?;
-    let body = Bytes::copy_from_slice(&bytes[length..]);
+    let body = match is_grpc {
+        true => grpc::call(head.headers_mut(), &bytes[length..])?,
+        false => Bytes::copy_from_slice(&bytes[length..]),
+    };
     Some(Form { head, body })
 }
 
@@ -61,13 +66,13 @@ mod tests {
     fn heads_lose_what_is_of_a_connection() {
         let bytes = b"POST /p?q HTTP/1.1\r\nHost: a:81\r\nX-A: b\r\nConnection: close\r\n\
                       TE: gzip\r\nContent-Length: 2\r\n\r\n{}";
-        let form = form(bytes, false).unwrap();
+        let form = form(bytes, false, false).unwrap();
         assert_eq!(form.head.uri(), "http://a:81/p?q");
         assert_eq!(form.head.method(), "POST");
         let headers: Vec<_> = form.head.headers().iter().collect();
         assert_eq!(headers.len(), 2, "{headers:?}");
         assert_eq!(form.head.headers()["x-a"], "b");
         assert_eq!(form.body, "{}");
-        assert!(super::form(b"GET / HTTP/1.1\r\n", false).is_none());
+        assert!(super::form(b"GET / HTTP/1.1\r\n", false, false).is_none());
     }
 }

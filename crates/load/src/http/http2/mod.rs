@@ -5,6 +5,7 @@
 //! kernel's stamp of a read is that of the answers that ended with it.
 
 mod form;
+mod grpc;
 mod probe;
 mod wire;
 
@@ -12,7 +13,7 @@ pub(super) use form::{Form, form};
 pub(super) use probe::ask;
 
 use super::conn::Outcome;
-use super::parser::{Answer, Sink};
+use super::parser::{Answer, GrpcStatus, Sink};
 use super::request::Request;
 use super::transport::Transport;
 use crate::tally::Failure;
@@ -221,6 +222,12 @@ impl Http2 {
     /// How many requests at a time the server takes on a connection, as far as is known.
     pub(super) fn streams_of_server(&self) -> usize {
         self.connection.max_concurrent_send_streams()
+    }
+
+    /// Whether the head of an answer is there.
+    pub(super) fn has_answer_begun(&self, at: usize) -> bool {
+        let open = self.streams[at].open.as_ref();
+        open.is_some_and(|open| open.head.is_some())
     }
 
     /// Sends a request at a free place.
@@ -447,18 +454,29 @@ impl Open {
                         self.sink.take(&data);
                         body.flow_control().release_capacity(data.len())?;
                     }
-                    Poll::Ready(None) => return Poll::Ready(Ok(self.answer())),
+                    Poll::Ready(None) => {
+                        let head = self.head.as_ref().map(|head| &head.headers);
+                        let Some(head) = head.filter(|head| grpc::is_answer(head)) else {
+                            return Poll::Ready(Ok(self.answer(None)));
+                        };
+                        let Poll::Ready(trailers) = body.poll_trailers(context)? else {
+                            return Poll::Pending;
+                        };
+                        let status = grpc::status(trailers.as_ref().unwrap_or(head));
+                        return Poll::Ready(Ok(self.answer(Some(status))));
+                    }
                 },
             }
         }
     }
 
-    fn answer(&self) -> Answer {
+    fn answer(&self, grpc: Option<GrpcStatus>) -> Answer {
         Answer {
             status: self.head.as_ref().map_or(0, |head| head.status.as_u16()),
             body_bytes: self.bytes,
             keep_alive: true,
             has_text: self.sink.has_text(),
+            grpc,
         }
     }
 }

@@ -26,7 +26,7 @@ pub(in crate::http) fn ask(
         ));
     }
     let not_http2 = |what: &str| ProbeError::NotHttp2(what.to_owned());
-    let form = form(bytes, transport.is_secure());
+    let form = form(bytes, transport.is_secure(), request.is_grpc);
     let form = form.ok_or_else(|| not_http2("the request has no form in it"))?;
     let began = Instant::now();
     let http2 = Http2::begin(transport, streams);
@@ -65,12 +65,14 @@ pub(in crate::http) fn ask(
 fn end(http2: &mut Http2, clock: Clock, received: &mut u64) -> Result<Ended, ProbeError> {
     loop {
         let bytes = Bytes(*received);
-        clock.set(http2.wire.get().transport.stream(), |within| {
-            match bytes.0 {
-                0 => ProbeError::Silent(within),
-                _ => ProbeError::Endless { within, bytes },
-            }
-        })?;
+        let has_begun = http2.has_answer_begun(0);
+        clock.set(
+            http2.wire.get().transport.stream(),
+            |within| match has_begun {
+                false => ProbeError::Silent(within),
+                true => ProbeError::Endless { within, bytes },
+            },
+        )?;
         let step = http2.step(false);
         *received += http2.wire.get().read as u64;
         match step {

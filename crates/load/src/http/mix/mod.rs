@@ -35,6 +35,8 @@ pub(super) struct Mix {
     pub(super) logins: Vec<Entry>,
     pub(super) entries: Vec<Entry>,
     pub(super) supply: Arc<Supply>,
+    /// They are calls of gRPC.
+    pub(super) is_grpc: bool,
     /// For sentences: the name of the file.
     file: Option<String>,
 }
@@ -48,12 +50,16 @@ impl Mix {
                 logins: Vec::new(),
                 entries: vec![Entry::only(service, to).or_else(LoadError::mistake)?],
                 supply: Arc::default(),
+                is_grpc: service.grpc,
                 file: None,
             });
         };
         let read = ReadFile::of(&described.file, &service.headers, to)?;
         match read.sha1 == described.sha1 {
-            true => Ok(read.mix),
+            true => Ok(Mix {
+                is_grpc: service.grpc,
+                ..read.mix
+            }),
             false => LoadError::mistake(format!(
                 "{}, or a file that it names, has changed since the run began; start a new run",
                 described.file
@@ -226,6 +232,7 @@ fn built(
         logins,
         entries,
         supply: Arc::new(Supply::of(sets)),
+        is_grpc: false,
         file: Some(file.to_owned()),
     };
     Ok((mix, paths))

@@ -29,6 +29,16 @@ pub(crate) struct Answer {
     pub(crate) keep_alive: bool,
     /// Whether the body has what was looked for, if anything.
     pub(crate) has_text: bool,
+    /// What an answer of gRPC says of the call; `None` for any other answer.
+    pub(crate) grpc: Option<GrpcStatus>,
+}
+
+/// A status of gRPC: 0 is OK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GrpcStatus(pub(crate) u8);
+
+impl GrpcStatus {
+    pub(crate) const OK: GrpcStatus = GrpcStatus(0);
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,6 +224,7 @@ impl Body {
             body_bytes: self.bytes,
             keep_alive: self.head.keep_alive && !matches!(self.head.body, Rest::UntilClose),
             has_text: sink.has_text(),
+            grpc: None,
         }
     }
 }

@@ -6,6 +6,7 @@ fn answer(status: u16, body_bytes: u64, keep_alive: bool) -> Answer {
         status,
         body_bytes,
         has_text: true,
+        grpc: None,
         keep_alive,
     }
 }

@@ -63,6 +63,7 @@ pub(crate) fn http() -> Workload {
         insecure: false,
         requests_per_connection: None,
         http2_streams: None,
+        grpc: false,
         tls: TlsFiles::default(),
         service: ServiceAt::Pid(4711),
     })
