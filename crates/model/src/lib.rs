@@ -113,7 +113,7 @@ pub use provenance::{CacheSize, Mismatch, Provenance, Respect, Topology};
 pub use request_finding::{RequestFinding, RequestsFinding};
 pub use requirement::{Outcome, Requirement};
 pub use safe::{is_unsafe, safe, safe_json, shell_word};
-pub use secrets::{HIDDEN, is_shown_header, shown_url, shown_urls};
+pub use secrets::{HIDDEN, is_shown_header, secrets_of_url, shown_url, shown_urls};
 pub use selftest::{
     KnownAnswer, Selftest, SelftestAnswer, SelftestNote, SelftestRepeat, SelftestVerdict,
 };

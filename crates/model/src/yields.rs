@@ -85,6 +85,10 @@ pub struct ArmFinding {
     pub arm: Arm,
     /// Work of the job, as a share of what it does alone on its CPUs.
     pub work_gained_share: Option<Estimate>,
+    /// Its CPU time, as a share of what it uses alone, where a run of its command took clearly less
+    /// of it: such runs may end by time and not by work, and the interval of `work_gained_share`
+    /// goes down to this.
+    pub work_by_cpu_share: Option<Estimate>,
     /// That and the service's work, as a share of its rated rate.
     pub total_work_share: Option<Estimate>,
     /// Quantiles of latency in microseconds, over the requests of all valid trials.

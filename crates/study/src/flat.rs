@@ -34,6 +34,7 @@ pub(crate) fn doubt(
     };
     let because = match own_pct_at {
         None => FlatBecause::Unknown,
+        Some(own) if most(own, capacity_rps) < SAME_POINTS => FlatBecause::LittleUse,
         Some(own) => match of_cpu(own, capacity_rps) {
             Some(Doubt::FlatCpu { .. }) => FlatBecause::Service,
             _ if most_rise(own, capacity_rps) < SAME_POINTS => FlatBecause::LittleUse,
@@ -41,6 +42,13 @@ pub(crate) fn doubt(
         },
     };
     Some(Doubt::FlatCpu { cpu_pct, because })
+}
+
+/// The highest CPU use that is compared, infinite where none is.
+fn most(cpu_pct_at: CpuAt<'_>, capacity_rps: f64) -> f64 {
+    let pairs = pairs(cpu_pct_at, capacity_rps).into_iter().flatten();
+    let values = pairs.map(|(low, high)| low.value.max(high.value));
+    values.reduce(f64::max).unwrap_or(f64::INFINITY)
 }
 
 /// By how many points CPU use rises from the lower to the higher loads.
@@ -131,6 +139,8 @@ mod tests {
         assert_eq!(because(Some(&follows)), FlatBecause::OtherLoad);
         let little = |rate: f64| Some(Estimate::alone(rate / 500.0));
         assert_eq!(because(Some(&little)), FlatBecause::LittleUse);
+        let next_to_nothing = |_: f64| Some(Estimate::alone(0.9));
+        assert_eq!(because(Some(&next_to_nothing)), FlatBecause::LittleUse);
         assert_eq!(because(Some(&full)), FlatBecause::Service);
         assert_eq!(because(None), FlatBecause::Unknown);
     }

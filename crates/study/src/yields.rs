@@ -8,6 +8,7 @@
 //! in the same way, and shows what differs where nothing does.
 
 mod arm;
+mod by_cpu;
 mod headrooms;
 mod knee;
 mod recommended;

@@ -33,7 +33,7 @@ pub(super) const HELP: HelpPage = HelpPage {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct CopiesArgs {
-    /// The command to copy, after `--`.
+    /// The command to copy, after `--`: one that does the same work each time. One that runs for a fixed time, as a benchmark may, is never slowed.
     #[arg(last = true, value_name = "CMD", required_unless_present = "resume")]
     pub(super) command: Vec<String>,
 

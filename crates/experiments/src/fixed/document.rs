@@ -219,9 +219,10 @@ fn body(sizes: Option<BodyFound>) -> String {
 /// A row for each figure, so that it fits any width.
 fn counts(found: &FixedFindings) -> Table {
     let figure = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
-    let connections = found
-        .connections
-        .map(|used| connections_of(used.connections, used.streams));
+    let connections = found.connections.map(|used| match used.streams {
+        1 => used.connections.to_string(),
+        streams => format!("{} of {streams} streams", used.connections),
+    });
     let rows = [
         ("requests due", found.intended.to_string()),
         ("connections", connections.unwrap_or("-".to_owned())),

@@ -110,7 +110,7 @@ pub struct YieldArgs {
         default_missing_value = "20%,90%", value_parser = step, conflicts_with_all = ["load", "rate", "curve", "headrooms"])]
     pub(super) step: Option<StepLoads>,
 
-    /// The job: 'burn' (hashing, a thread per CPU), 'memory' or 'memory:SIZE' (takes memory while there is some, and writes it), 'disk' or 'disk:DIR' (writes and reads files), or a command, run again and again and timed until all its processes have ended, by `sh -c` if it is more than plain words; first once alone, which counts for nothing but fills the caches.
+    /// The job: 'burn' (hashing, a thread per CPU), 'memory' or 'memory:SIZE' (takes memory while there is some, and writes it), 'disk' or 'disk:DIR' (writes and reads files), or a command that does the same work each time, run again and again and timed until all its processes have ended, by `sh -c` if it is more than plain words; first once alone, which counts for nothing but fills the caches.
     #[arg(long, value_name = "JOB", default_value = "burn")]
     pub(super) job: String,
 

@@ -10,6 +10,7 @@ mod k6;
 mod line;
 mod pgbench;
 mod process;
+mod shell_line;
 mod wrk2;
 
 pub use address::connect;

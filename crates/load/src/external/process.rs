@@ -1,10 +1,14 @@
 //! An external load generator as a process.
 
+use super::shell_line::{Variable, with_variables};
 use super::{Output, read};
 use crate::LoadError;
 use crate::output_tail::last_lines;
+use percent_encoding::percent_decode_str;
 use plimsoll_control::{Scratch, Working};
-use plimsoll_model::{CpuSet, LoadCommand, LoadFormat, Rate, human_duration, shown_url};
+use plimsoll_model::{
+    CpuSet, HIDDEN, LoadCommand, LoadFormat, Rate, human_duration, secrets_of_url, shown_url,
+};
 use plimsoll_pool::keep_this_thread_on;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::{self, File};
@@ -36,7 +40,7 @@ pub struct LoadParameters {
 
 impl LoadParameters {
     /// The rate as commands get it: whole from 100/s up, because many take whole ones only, and
-    /// else with two digits.
+    /// else with two decimals.
     fn rate(self) -> String {
         match self.rate.get() {
             rate if rate >= 100.0 => format!("{rate:.0}"),
@@ -44,22 +48,17 @@ impl LoadParameters {
         }
     }
 
-    /// The command with its values.
-    fn substitute_into(self, load: &LoadCommand, out: &Path) -> String {
+    /// The command with its numbers.
+    fn substitute_into(self, command: &str) -> String {
         let duration = self.duration.as_secs().to_string();
-        let out = out.display().to_string();
         let seed = (self.seed % (1 << 31)).to_string();
-        [
+        let numbers = [
             ("{rate}", self.rate()),
             ("{duration}", duration),
             ("{seed}", seed),
-            ("{url}", load.url.clone()),
-            ("{out}", out),
-        ]
-        .iter()
-        .fold(load.command.clone(), |line, (name, value)| {
-            line.replace(name, value)
-        })
+        ];
+        let placed = |line: String, (name, value): &(&str, String)| line.replace(name, value);
+        numbers.iter().fold(command.to_owned(), placed)
     }
 }
 
@@ -126,10 +125,23 @@ pub fn start(
     fs::create_dir(&folder).map_err(|error| failed(files, error))?;
     let file = |name: &str| File::create(folder.join(name)).map_err(|error| failed(files, error));
     let out = scratch.path().join(FOLDER).join("out");
-    let line = asked.substitute_into(load, &out);
+    let variables = [
+        Variable {
+            placeholder: "{url}",
+            name: "PLIMSOLL_URL",
+            value: load.url.clone().into(),
+        },
+        Variable {
+            placeholder: "{out}",
+            name: "PLIMSOLL_OUT",
+            value: out.into(),
+        },
+    ];
+    let line = with_variables(&asked.substitute_into(&load.command), &variables);
     let mut command = Command::new("sh");
     command
         .args(["-c", &line])
+        .envs(variables.map(|variable| (variable.name, variable.value)))
         .stdin(Stdio::null())
         .stdout(file("stdout")?)
         .stderr(file("stderr")?);
@@ -241,9 +253,18 @@ impl RunningCommand {
         };
         // It may have the URL from us, whose secrets are not shown.
         let tail = lines.join(" / ");
-        let tail = tail.replace(&self.load.url, &shown_url(&self.load.url));
+        let tail = without_secrets(&tail, &self.load.url);
         format!("; it says: {tail}")
     }
+}
+
+/// What a generator says without the secrets of the URL that it got, as it got them or decoded.
+fn without_secrets(text: &str, url: &str) -> String {
+    let text = text.replace(url, &shown_url(url));
+    secrets_of_url(url).into_iter().fold(text, |text, secret| {
+        let decoded = percent_decode_str(secret).decode_utf8_lossy().into_owned();
+        text.replace(&decoded, HIDDEN).replace(secret, HIDDEN)
+    })
 }
 
 /// Whether a generator that ends so has done all that it was asked for.

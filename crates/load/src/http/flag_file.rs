@@ -1,7 +1,9 @@
 //! Files that are named by flags and read again when a run is resumed.
 
-use std::fs::{self, File};
+use rustix::fs::OFlags;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 
 /// The bytes of a regular file, at most `most`.
 ///
@@ -18,7 +20,10 @@ pub(super) fn bytes(path: &str, most: u64) -> Result<Vec<u8>, String> {
         ));
     }
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(cannot)?;
+    // Some files of /proc call themselves regular and wait for what is to come.
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = file.map_err(cannot)?;
     file.take(most + 1)
         .read_to_end(&mut bytes)
         .map_err(cannot)?;

@@ -137,8 +137,9 @@ fn a_command_that_fails_or_lacks_something_ends_the_run_with_what_it_says() {
 fn secrets_of_the_url_are_neither_recorded_nor_shown() {
     let (folder, listener) = (Folder::new(), TcpListener::bind("127.0.0.1:0").unwrap());
     let port = listener.local_addr().unwrap().port();
-    let url = format!("tcp://u:hunter2@127.0.0.1:{port}/db?key=hunter3");
-    let command = "echo {rate} '{url}'; sleep {duration}";
+    let url = format!("tcp://u:hunter%32@127.0.0.1:{port}/db?key=hunter3");
+    // As it is, and as a generator decodes it.
+    let command = "echo {rate} '{url}' $(printf hun%s ter2); sleep {duration}";
     let ended = folder.run(sweep(
         &url,
         command,

@@ -41,7 +41,7 @@ fn named(value: Option<impl serde::Serialize>) -> String {
     name.unwrap_or_default().to_owned()
 }
 
-const ARMS: [Field<Row>; 20] = [
+const ARMS: [Field<Row>; 21] = [
     Text("arm", |r| r.found.arm.to_string()),
     Number("headroom_pct", |r| r.headroom_pct),
     Number("allowed_share", |r| r.allowed_share),
@@ -64,6 +64,7 @@ const ARMS: [Field<Row>; 20] = [
     Text("trials", |r| r.found.trials.to_string()),
     Text("invalid_trials", |r| r.found.invalid_trials.to_string()),
     Text("verdict", |r| named(r.found.verdict)),
+    Interval("work_by_cpu_share", |r| r.found.work_by_cpu_share),
 ];
 
 const STEPS: [Field<StepFinding>; 7] = [

@@ -33,7 +33,10 @@ pub(super) fn headline(report: &YieldReport<'_>) -> String {
     let worst = worst(report, best);
     match findings.recommended.verdict {
         BudgetVerdict::Within => {
-            let gained = words_of(best.work_gained_share.map(table::pct), |gained| {
+            let gained = best
+                .work_gained_share
+                .filter(|_| best.work_by_cpu_share.is_none());
+            let gained = words_of(gained.map(table::pct), |gained| {
                 format!(" and gain {} % of its work", Written::pct(gained).value)
             });
             format!("Use {name}{gained}, {worst}, within {budget}")

@@ -74,6 +74,7 @@ pub fn document<'a>(
     }
     out.facts(missing(report));
     out.say(Role::Answer, answer);
+    out.say(Role::Doubt, sentences::doubtful_work(findings));
     out.run = Some(Run::of(report, "arms"));
     out.json = Some(Json::of_run(SCHEMA_VERSION, report, Some(job)));
     out.csv = Some(csv::csv(report));

@@ -6,7 +6,8 @@ use crate::number::{Written, for_count, per_second, time_us, trimmed_pct};
 use crate::sentence::{Sentence, words_if, words_of};
 use crate::table::Ink;
 use plimsoll_model::{
-    Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Estimate, Job, human_duration, human_minutes,
+    Arm, ArmFinding, BesideRate, BudgetVerdict, Cause, Estimate, Job, YieldFindings,
+    human_duration, human_minutes,
 };
 
 pub(super) fn asked(report: &YieldReport<'_>) -> Sentence {
@@ -121,6 +122,25 @@ fn paid(best: &ArmFinding, report: &YieldReport<'_>) -> String {
         .into_iter()
         .filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(" and ") + &worst
+}
+
+/// Where runs of a command may not count its work: the arm in which they say the most too much.
+pub(super) fn doubtful_work(findings: &YieldFindings) -> Option<Sentence> {
+    let found = findings.tried().filter_map(|(headroom, found)| {
+        let (cpu, runs) = found.work_by_cpu_share.zip(found.work_gained_share)?;
+        let name = format!("{}{}", found.arm, with(headroom));
+        Some((name, pct(cpu), pct(runs)))
+    });
+    let of_a_run = |cpu: &Estimate, runs: &Estimate| cpu.value / runs.value;
+    let (name, cpu, runs) =
+        found.min_by(|a, b| of_a_run(&a.1, &a.2).total_cmp(&of_a_run(&b.1, &b.2)))?;
+    Some(Ink::Yellow.says(format!(
+        "A run of the job took less CPU time beside the service than alone: under {name} the job \
+         gained {} % by its runs and {} % by its CPU time. Its runs may end by time and not by \
+         work, as those of a benchmark do; give a command that does the same work each time.",
+        Written::pct(runs).value,
+        Written::pct(cpu).value
+    )))
 }
 
 /// `+3.5`, with as many digits as the interval of the change supports.

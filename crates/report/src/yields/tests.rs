@@ -9,7 +9,7 @@ mod step;
 use crate::Format;
 use crate::tests::pages::page;
 use crate::tests::shown::{Schema, has, has_not, is_snapshot};
-use plimsoll_model::Job;
+use plimsoll_model::{Estimate, Job};
 use sample::{Sample, all_beyond, nothing, one_pass, sample, undecided};
 use serde_json::json;
 
@@ -79,6 +79,25 @@ fn the_json_keeps_to_its_schema_which_lets_nothing_else_through() {
         ("/plan/sideload", json!(null)),
     ];
     schema().refuses(&sample().json(), &wrong);
+}
+
+#[test]
+fn runs_that_may_end_by_time_are_doubted_beside_the_answer() {
+    let mut sample = sample();
+    let best = &mut sample.findings.arms[4];
+    best.work_by_cpu_share = Some(Estimate::within(0.12, 0.11, 0.13));
+    let json = sample.json();
+    schema().accepts(&json);
+    assert_eq!(
+        json["findings"]["arms"][4]["work_by_cpu_share"]["value"],
+        0.12
+    );
+    let words = "under sched-idle the job gained 38.5 % by its runs and 12.0 % by its CPU time";
+    let text = sample.text(200);
+    has(
+        &text.split_whitespace().collect::<Vec<_>>().join(" "),
+        &[words],
+    );
 }
 
 #[test]

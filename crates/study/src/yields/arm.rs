@@ -1,6 +1,6 @@
 //! The gain and the cost of one arm.
 
-use super::{Seen, resampled, verdict};
+use super::{Seen, by_cpu, resampled, verdict};
 use crate::bootstrap::shows_quantile;
 use crate::carried::trial_is_carried;
 use crate::decide::needed;
@@ -26,17 +26,20 @@ pub(super) fn finding(
     };
     let budgeted = change.and_then(|c| c.under(&side.budget));
     let gained = gained(seen, arm);
+    let by_cpu = by_cpu::gained(seen, arm, &side.job);
+    let widened = |by_runs| by_cpu::widened(by_runs, by_cpu);
     let under_budget = budgeted.filter(|_| arm.is_beside());
     let all = seen.all(arm);
     let behind = arm.is_beside() && falls_behind(seen, arm);
     let (valid, run_delay, cpu) = per_request(seen, arm);
     ArmFinding {
         arm,
-        work_gained_share: gained,
-        total_work_share: total(seen, arm, rated_rps),
+        work_gained_share: gained.map(widened),
+        work_by_cpu_share: by_cpu,
+        total_work_share: total(seen, arm, rated_rps).filter(|_| by_cpu.is_none()),
         latency_us: latency_us(&valid),
         latency_change_pct: change,
-        price_us_per_pct: price(seen, arm, seed),
+        price_us_per_pct: price(seen, arm, seed).filter(|_| by_cpu.is_none()),
         run_delay_us_per_request: run_delay,
         cpu_us_per_request: cpu,
         held: held(&valid),
@@ -136,7 +139,7 @@ fn gained_in_passes(seen: &Seen<'_>, arm: Arm) -> Vec<(f64, f64)> {
     pairs.iter().filter_map(share).collect()
 }
 
-fn job_rate(trial: &YieldTrial) -> Option<f64> {
+pub(super) fn job_rate(trial: &YieldTrial) -> Option<f64> {
     trial.outcome.job?.rate()
 }
 

@@ -6,8 +6,8 @@ use super::*;
 use crate::seeded::Rng;
 use crate::testing::{job_work, yield_plan, yield_trial};
 use plimsoll_model::{
-    BudgetVerdict, Cause, CpuTime, CpusOf, Invalid, JobHeld, KneeStatus, MissingArm, ServiceUse,
-    Share, Verdict,
+    BudgetVerdict, Cause, CpuTime, CpusOf, Invalid, Job, JobHeld, KneeStatus, MissingArm,
+    ServiceUse, Share, Verdict,
 };
 use std::time::Duration;
 
@@ -370,6 +370,41 @@ fn restriction_of_a_job_is_the_mean_over_trials_that_have_it() {
     assert!((held.allowed.unwrap().get() - 0.15).abs() < 1e-9);
     assert_eq!((held.frozen, held.throttled), (Share::new(0.5), None));
     assert_eq!(of(&found, Arm::SchedIdle).held, JobHeld::default());
+}
+
+#[test]
+fn runs_that_end_by_time_do_not_count_the_work_of_a_job() {
+    // As many runs as alone, with so much of the CPU time.
+    let of = |cpu: f64, is_command: bool| {
+        let mut plan = plan(6);
+        if is_command {
+            plan.sideload.job = Job::Command("job".to_owned());
+        }
+        let mut trials = run(&plan, 0.01, 3);
+        for trial in &mut trials {
+            let arm = arm_of(trial);
+            let Some(job) = trial.outcome.job.as_mut() else {
+                continue;
+            };
+            let share = if arm == Some(Arm::JobAlone) { 1.0 } else { cpu };
+            job.cpu = Some(CpuTime(Duration::from_secs_f64(5.0 * share)));
+        }
+        of(&findings(&plan, &trials), Arm::SchedIdle).clone()
+    };
+    let by_time = of(0.1, true);
+    let by_cpu = by_time.work_by_cpu_share.unwrap();
+    assert!((by_cpu.value - 0.1).abs() < 1e-9);
+    let gained = by_time.work_gained_share.unwrap();
+    assert!((gained.value - 0.4).abs() < 1e-6 && gained.low <= by_cpu.low);
+    assert_eq!(
+        (by_time.total_work_share, by_time.price_us_per_pct),
+        (None, None)
+    );
+    // 40 % of the runs took 38 % of the CPU time; and bytes are work.
+    for sound in [of(0.38, true), of(0.1, false)] {
+        assert_eq!(sound.work_by_cpu_share, None);
+        assert!(sound.total_work_share.is_some());
+    }
 }
 
 #[test]

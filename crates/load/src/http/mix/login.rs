@@ -5,7 +5,7 @@ use super::template::{Piece, Text, push_bytes, written};
 use super::values::Value;
 use super::{Entry, Mix};
 use crate::LoadError;
-use crate::http::parser::header_values;
+use crate::http::parser::{MOST_KEPT, header_values};
 use crate::http::probe::{Answered, ask};
 use crate::http::request::{Request, Writer};
 use crate::http::target::Target;
@@ -124,8 +124,13 @@ fn text(text: Option<String>, lacks: impl FnOnce() -> String) -> Result<Value, S
 }
 
 fn in_json(body: &[u8], pointer: &str) -> Result<Value, String> {
-    let json: serde_json::Value = serde_json::from_slice(body)
-        .map_err(|e| format!("answered a login with a body that is no JSON ({e})"))?;
+    let json: serde_json::Value =
+        serde_json::from_slice(body).map_err(|e| match body.len() == MOST_KEPT {
+            true => "answered a login with a body of more than 1 MiB, which is more than captures \
+                     read"
+                .to_owned(),
+            false => format!("answered a login with a body that is no JSON ({e})"),
+        })?;
     match json.pointer(pointer) {
         None | Some(serde_json::Value::Null) => {
             Err(format!("has no {pointer} in its answer to a login"))

@@ -14,7 +14,7 @@ mod tests;
 use chunks::Chunks;
 use head::{Head, HeadReader};
 pub(super) use head::{header_values, location};
-pub(crate) use sink::{Needle, Sink};
+pub(crate) use sink::{MOST_KEPT, Needle, Sink};
 
 /// Maximum size of a head, in bytes; servers' own limits for requests are far
 /// lower.

@@ -39,7 +39,7 @@ impl Needle {
 }
 
 /// More of a body than this is not kept.
-const MOST_KEPT: usize = 1 << 20;
+pub(crate) const MOST_KEPT: usize = 1 << 20;
 
 /// What becomes of a body; nothing, by default.
 #[derive(Debug, Default)]

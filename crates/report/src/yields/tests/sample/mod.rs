@@ -29,6 +29,7 @@ pub(super) fn arm(
     ArmFinding {
         arm,
         work_gained_share: Some(around(gained, 0.02)),
+        work_by_cpu_share: None,
         total_work_share: Some(around(gained + 0.6, 0.02)),
         latency_us: Some(LatencyUs {
             p50: Some(1_100.0 * times),
@@ -129,6 +130,7 @@ fn arms() -> Vec<ArmFinding> {
     };
     let alone = ArmFinding {
         work_gained_share: Some(Estimate::within(0.0, 0.0, 0.0)),
+        work_by_cpu_share: None,
         total_work_share: Some(Estimate::within(0.6, 0.59, 0.61)),
         latency_change_pct: None,
         price_us_per_pct: None,
@@ -137,6 +139,7 @@ fn arms() -> Vec<ArmFinding> {
     };
     let job = ArmFinding {
         work_gained_share: Some(Estimate::within(1.0, 1.0, 1.0)),
+        work_by_cpu_share: None,
         total_work_share: Some(Estimate::within(1.0, 1.0, 1.0)),
         latency_us: None,
         run_delay_us_per_request: None,
@@ -242,6 +245,7 @@ pub(crate) fn nothing() -> Sample {
         *arm = ArmFinding {
             arm: arm.arm,
             work_gained_share: None,
+            work_by_cpu_share: None,
             total_work_share: None,
             latency_us: None,
             latency_change_pct: None,
