@@ -8,9 +8,10 @@ use crate::output::Output;
 use crate::record_file;
 use crate::registry;
 use clap::{ArgGroup, Args};
-use plimsoll_experiments::LoadLine;
 use plimsoll_model::{Workload, safe};
 use plimsoll_record::{export_hdr, write_exported};
+use serde::de::IgnoredAny;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 const EXPORT_EXAMPLES: &str = "\
@@ -24,7 +25,7 @@ pub(crate) struct ExportArgs {
     /// The record of a run.
     file: PathBuf,
 
-    /// Write HdrHistogram interval logs, one per level, into this directory.
+    /// Write HdrHistogram interval logs, one per load level or setting, into this directory.
     #[arg(long, value_name = "DIR", group = "format")]
     hdr: Option<PathBuf>,
 
@@ -57,11 +58,18 @@ pub(crate) fn run(args: &ExportArgs, output: &Output) -> Result<(), Failure> {
 }
 
 fn hdr_logs(file: &Path, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let line = load_line(file)?;
-    let written = export_hdr(line.trials.into_iter().map(Ok), dir)?;
+    let record = record_file::open(file)?;
+    let line = (registry::of(&record)?.load_line)(&record, &[])?;
+    if line.is_some_and(|line| matches!(line.plan.workload, Workload::Imported(_))) {
+        return Err(Failure::Mistake(format!(
+            "{} is an imported table, which has no histograms to export; export the record of a run",
+            file.display()
+        )));
+    }
+    let written = export_hdr(record.trials::<Value, IgnoredAny>()?, dir)?;
     if written.is_empty() {
         return Err(Failure::Mistake(format!(
-            "{} holds no latencies at load levels to export: the run ended before its levels",
+            "{} has no histograms of latency to export: its run measured none",
             file.display()
         )));
     }
@@ -83,22 +91,4 @@ fn plots(file: &Path, dir: &Path, output: &Output) -> Result<Vec<PathBuf>, Failu
         .collect();
     write_exported(dir, &files)?;
     Ok(files.into_iter().map(|(path, _)| path).collect())
-}
-
-/// The load line of a record that has measured histograms at load levels.
-fn load_line(file: &Path) -> Result<LoadLine, Failure> {
-    let record = record_file::open(file)?;
-    let shown = file.display();
-    let Some(line) = (registry::of(&record)?.load_line)(&record, &[])? else {
-        return Err(Failure::Mistake(format!(
-            "{shown} is a record of plimsoll {}; only a record of plimsoll sweep has histograms of load levels to export",
-            record.experiment()
-        )));
-    };
-    if matches!(line.plan.workload, Workload::Imported(_)) {
-        return Err(Failure::Mistake(format!(
-            "{shown} is an imported table, which has no histograms to export; export a record of plimsoll sweep"
-        )));
-    }
-    Ok(line)
 }

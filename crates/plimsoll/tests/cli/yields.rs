@@ -160,10 +160,6 @@ fn a_record_of_yield_is_reported_and_refused_by_sweep_commands() {
     for (wrong, words) in [
         ("report run.plimsoll --goal p99<5ms", "--goal"),
         ("compare run.plimsoll run.plimsoll", "no capacity"),
-        (
-            "export run.plimsoll --hdr logs",
-            "record of plimsoll yield; only a record of plimsoll sweep has histograms",
-        ),
         ("sweep --resume run.plimsoll", "plimsoll yield --resume"),
         ("yield --resume run.plimsoll", "is complete"),
     ] {

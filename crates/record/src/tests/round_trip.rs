@@ -203,6 +203,26 @@ fn interval_log_has_the_valid_trials_of_a_level() {
 }
 
 #[test]
+fn trials_without_a_level_are_in_a_log_of_their_setting() {
+    let test_dir = TestDir::new();
+    let at = |nth: u32, setting: &str| {
+        let mut trial = trial(nth).with(setting.to_owned(), ());
+        trial.spec.phase = Phase::Level { level: None };
+        trial
+    };
+    let trials = [at(0, "a"), at(3, "b"), at(0, "a")].map(Ok);
+    let files = export_hdr(trials, &test_dir.path("logs")).unwrap();
+    let named = |name| test_dir.path(name);
+    assert_eq!(
+        files,
+        [named("logs/setting-1.hlog"), named("logs/setting-2.hlog")]
+    );
+    let log = fs::read_to_string(&files[0]).unwrap();
+    assert!(log.contains("#Setting: \"a\"\n"), "{log}");
+    assert_eq!(log.matches("Tag=latency").count(), 2, "{log}");
+}
+
+#[test]
 fn export_does_not_overwrite() {
     let test_dir = TestDir::new();
     let export = || export_hdr(mixed().into_iter().map(Ok), &test_dir.path("logs"));

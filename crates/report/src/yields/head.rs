@@ -35,6 +35,7 @@ pub(super) fn headline(report: &YieldReport<'_>) -> String {
         BudgetVerdict::Within => {
             let gained = best
                 .work_gained_share
+                .filter(|gained| gained.low.is_none_or(|low| low > 0.0))
                 .filter(|_| best.work_by_cpu_share.is_none());
             let gained = words_of(gained.map(table::pct), |gained| {
                 format!(" and gain {} % of its work", Written::pct(gained).value)

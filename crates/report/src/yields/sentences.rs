@@ -102,10 +102,11 @@ fn paid(best: &ArmFinding, report: &YieldReport<'_>) -> String {
     let findings = report.findings;
     let of_trials = |e| Written::pct(e).with_ends_of(" %", best.trials);
     let gained = words_of(best.work_gained_share.map(pct), |gained| {
-        format!(
-            "the job gains {} of its work beside the service",
-            of_trials(gained)
-        )
+        let figure = of_trials(gained);
+        match gained.low.is_some_and(|low| low <= 0.0) && gained.value > 0.0 {
+            true => format!("what the job gains is inconclusive ({figure})"),
+            false => format!("the job gains {figure} of its work beside the service"),
+        }
     });
     let changes = best
         .latency_change_pct
