@@ -56,7 +56,8 @@ pub fn shown_url(url: &str) -> String {
 /// A text shorter than this is no secret, and may be a part of any word.
 const LEAST_SECRET: usize = 3;
 
-/// What [`shown_url`] hides of a URL: user, password, and values of its query, the longest first.
+/// What [`shown_url`] hides of a URL: user and password, together and each, and values of its query,
+/// the longest first.
 pub fn secrets_of_url(url: &str) -> Vec<&str> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (who, rest) = rest.split_at(userinfo(rest));
@@ -64,8 +65,11 @@ pub fn secrets_of_url(url: &str) -> Vec<&str> {
     let (_, query) = parted(rest, '?');
     let query = query.trim_start_matches('?').split('&');
     let values = query.map(|part| part.split_once('=').map_or(part, |(_, value)| value));
-    let who = who.trim_end_matches('@').splitn(2, ':');
-    let all = who.chain(values).chain([fragment.trim_start_matches('#')]);
+    let who = who.trim_end_matches('@');
+    let all = std::iter::once(who)
+        .chain(who.splitn(2, ':'))
+        .chain(values)
+        .chain([fragment.trim_start_matches('#')]);
     let mut all: Vec<&str> = all.filter(|part| part.len() >= LEAST_SECRET).collect();
     all.sort_by_key(|part| std::cmp::Reverse(part.len()));
     all

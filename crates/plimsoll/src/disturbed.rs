@@ -85,19 +85,21 @@ impl Default for EarlyEnd {
 }
 
 impl EarlyEnd {
-    /// Takes in a trial; why the run ends, if it does. `culprits` names what uses the CPUs between
+    /// Takes in a trial; why the run ends, if it does. `busiest` names what uses the CPUs between
     /// two trials.
     pub(crate) fn add<S, O>(
         &mut self,
         trial: &Trial<S, O>,
-        culprits: impl FnOnce() -> Option<String>,
+        busiest: impl FnOnce() -> Option<String>,
     ) -> Option<String> {
         let reason = self.0.add(trial.spec.phase, trial.verdict.reasons())?;
         let flag = reason.kind().flag();
-        let remedy = match (reason, culprits()) {
+        let remedy = match (reason, busiest()) {
             (Invalid::Steal { .. }, _) => "use a machine with CPUs of its own".to_owned(),
-            (_, Some(culprits)) => format!("end what else runs here ({culprits})"),
-            (_, None) => "end what else runs here (top shows it)".to_owned(),
+            (_, Some(busiest)) => format!(
+                "end what runs here besides the service (the busiest, of which the service may be one: {busiest})"
+            ),
+            (_, None) => "end what runs here besides the service (top shows it)".to_owned(),
         };
         Some(format!(
             "none of the first {ENDED} trials under load is valid: {reason}; {remedy}, or allow more with {flag}"
@@ -106,7 +108,7 @@ impl EarlyEnd {
 }
 
 /// What uses the CPUs now, by name and share; `None` where nothing does that this user may see.
-pub(crate) fn culprits() -> Option<String> {
+pub(crate) fn busiest() -> Option<String> {
     let root = Root::machine();
     let watch = BusyWatch::begin(&root).ok()?;
     sleep(WATCHED);

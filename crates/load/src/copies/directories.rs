@@ -79,7 +79,7 @@ impl WorkingDirectories {
     /// Describes the last lines of copy `i`'s standard error, and the path of the file.
     pub(super) fn last_words(&self, i: usize) -> String {
         let kept = format!("Its output is kept in {}", self.shown(i).display());
-        match last_lines(&self.of(i).join(STDERR), LAST_LINES) {
+        match last_lines(&self.of(i).join(STDERR), LAST_LINES, |text| text) {
             Ok(lines) if lines.is_empty() => format!("It wrote no errors. {kept}"),
             Ok(lines) => format!("{kept}; its last errors:\n    {}", lines.join("\n    ")),
             Err(error) => format!("{kept}; its errors cannot be read: {error}"),

@@ -4,6 +4,7 @@ use super::shell_line::{Variable, with_variables};
 use super::{Output, read};
 use crate::LoadError;
 use crate::output_tail::last_lines;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use percent_encoding::percent_decode_str;
 use plimsoll_control::{Scratch, Working};
 use plimsoll_model::{
@@ -246,24 +247,29 @@ impl RunningCommand {
         let folder = self.scratch.held().join(FOLDER);
         let lines = ["stderr", "stdout"]
             .iter()
-            .filter_map(|name| last_lines(&folder.join(name), LAST_LINES).ok())
+            .filter_map(|name| {
+                let hide = |text: String| without_secrets(&text, &self.load.url);
+                last_lines(&folder.join(name), LAST_LINES, hide).ok()
+            })
             .find(|lines| !lines.is_empty());
         let Some(lines) = lines else {
             return String::new();
         };
-        // It may have the URL from us, whose secrets are not shown.
-        let tail = lines.join(" / ");
-        let tail = without_secrets(&tail, &self.load.url);
-        format!("; it says: {tail}")
+        format!("; it says: {}", lines.join(" / "))
     }
 }
 
-/// What a generator says without the secrets of the URL that it got, as it got them or decoded.
+/// What a generator says without the secrets of the URL that it got: as it got them, decoded, or as
+/// the credentials of a request (RFC 7617).
 fn without_secrets(text: &str, url: &str) -> String {
     let text = text.replace(url, &shown_url(url));
     secrets_of_url(url).into_iter().fold(text, |text, secret| {
         let decoded = percent_decode_str(secret).decode_utf8_lossy().into_owned();
-        text.replace(&decoded, HIDDEN).replace(secret, HIDDEN)
+        // A user without a password has a colon, too.
+        let basic = [decoded.clone() + ":", decoded.clone()];
+        let basic = basic.map(|credentials| BASE64_STANDARD.encode(credentials));
+        let forms = basic.iter().map(String::as_str).chain([&*decoded, secret]);
+        forms.fold(text, |text, form| text.replace(form, HIDDEN))
     })
 }
 
@@ -286,5 +292,31 @@ impl Drop for RunningCommand {
         let _ = self.working.end_rest();
         // The directory says at the end if something is left.
         let _ = self.scratch.remove(Path::new(FOLDER));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_generator_says_has_no_secret_of_the_url_in_any_form() {
+        let url = "http://bob:S3cret%40PW@h:80/?key=abc%21";
+        // As curl and others print them: `bob:S3cret@PW`.
+        for form in [
+            url,
+            "S3cret@PW",
+            "S3cret%40PW",
+            "abc!",
+            "Basic Ym9iOlMzY3JldEBQVw==",
+        ] {
+            let shown = without_secrets(&format!("failed: {form}."), url);
+            assert!(shown.contains(HIDDEN), "{shown}");
+            let parts = ["S3cret", "abc", "Ym9i", "bob"];
+            assert!(!parts.iter().any(|part| shown.contains(part)), "{shown}");
+        }
+        // `token:`
+        let shown = without_secrets("Basic dG9rZW46", "http://token@h/");
+        assert_eq!(shown, format!("Basic {HIDDEN}"));
     }
 }

@@ -47,7 +47,17 @@ fn a_url_keeps_what_names_the_service_and_nothing_else() {
 fn the_secrets_of_a_url_are_what_is_hidden_of_it() {
     let url = "postgres://bench:pa%40ss:w@h:5432/db?sslmode=disable&key=abc%21&x=1#frag";
     let secrets = secrets_of_url(url);
-    assert_eq!(secrets, ["pa%40ss:w", "disable", "abc%21", "bench", "frag"]);
+    assert_eq!(
+        secrets,
+        [
+            "bench:pa%40ss:w",
+            "pa%40ss:w",
+            "disable",
+            "abc%21",
+            "bench",
+            "frag"
+        ]
+    );
     let shown = shown_url(url);
     assert!(
         secrets.iter().all(|secret| !shown.contains(secret)),

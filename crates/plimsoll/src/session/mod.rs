@@ -80,7 +80,7 @@ fn measure<E: Experiment>(
         // No other file can be asked for while a run goes on: no usage error.
         |trial| {
             (record.append(trial)).map_err(|error| Failure::Run(error.to_string()))?;
-            match early_end.add(trial, disturbed::culprits) {
+            match early_end.add(trial, disturbed::busiest) {
                 Some(why) => Err(Failure::Run(why)),
                 None => Ok(()),
             }

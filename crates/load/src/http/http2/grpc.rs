@@ -11,7 +11,7 @@ const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const PROTOBUF: HeaderValue = HeaderValue::from_static("application/grpc");
 const TRAILERS: HeaderValue = HeaderValue::from_static("trailers");
 
-/// What an answer without a status has.
+/// What an answer without a status, or with several, has.
 const UNKNOWN: GrpcStatus = GrpcStatus(2);
 
 /// By their numbers.
@@ -68,7 +68,9 @@ pub(super) fn is_answer(head: &HeaderMap) -> bool {
 
 /// The status in the headers after an answer, or in its head if nothing comes after that.
 pub(super) fn status(headers: &HeaderMap) -> GrpcStatus {
-    let text = headers.get(STATUS).and_then(|value| value.to_str().ok());
+    let mut all = headers.get_all(STATUS).iter();
+    let only = all.next().filter(|_| all.next().is_none());
+    let text = only.and_then(|value| value.to_str().ok());
     let number = text.and_then(|text| text.parse().ok());
     number.map_or(UNKNOWN, GrpcStatus)
 }
@@ -112,7 +114,9 @@ mod tests {
         assert_eq!(status(&headers(&[("grpc-status", "0")])), GrpcStatus::OK);
         let unavailable = status(&headers(&[("grpc-status", "14")]));
         assert_eq!(unavailable.to_string(), "14 (UNAVAILABLE)");
-        for wrong in [headers(&[]), headers(&[("grpc-status", "x")])] {
+        let mut two = headers(&[("grpc-status", "0")]);
+        two.append(STATUS, HeaderValue::from_static("13"));
+        for wrong in [headers(&[]), headers(&[("grpc-status", "x")]), two] {
             assert_eq!(status(&wrong), UNKNOWN);
         }
         assert_eq!(GrpcStatus(99).to_string(), "99");

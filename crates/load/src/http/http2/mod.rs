@@ -358,7 +358,12 @@ impl Http2 {
             Poll::Ready(Ok(answer)) => Ok(answer),
             Poll::Ready(Err(error)) => {
                 self.ended_alone = Some(error.to_string());
-                let lost = self.lost(&error);
+                // What has begun to be answered is not sent again, whatever the server says.
+                let has_begun = open.head.is_some();
+                let lost = match self.lost(&error) {
+                    Lost::Refused if has_begun => Lost::Failed(Failure::Reset),
+                    lost => lost,
+                };
                 self.goes_away |= lost == Lost::Refused;
                 Err(lost)
             }
