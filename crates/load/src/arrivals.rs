@@ -179,6 +179,24 @@ mod tests {
     }
 
     #[test]
+    fn short_windows_have_as_many_arrivals_as_were_asked_for() {
+        // Two seconds after one at 100/s, with seeds as runs have them.
+        let seeds = 100_000..110_000;
+        let count = |seed| {
+            let starts = Schedule::new(Arrivals::Poisson, rate(100.0), seed);
+            let starts = starts.take_while(|start| *start < 3_000_000_000);
+            starts.filter(|start| *start >= 1_000_000_000).count() as f64
+        };
+        let counts: Vec<f64> = seeds.map(count).collect();
+        let n = counts.len() as f64;
+        let mean = counts.iter().sum::<f64>() / n;
+        let variance = counts.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / n;
+        // Standard errors are 0.14 and 2.8; five of them.
+        assert!((mean - 200.0).abs() < 0.7, "{mean}");
+        assert!((variance - 200.0).abs() < 14.0, "{variance}");
+    }
+
+    #[test]
     fn constant_arrivals_are_assigned_round_robin() {
         let offer = Offer {
             rate: rate(1000.0),

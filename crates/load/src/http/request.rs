@@ -285,6 +285,21 @@ mod tests {
     }
 
     #[test]
+    fn requests_are_chosen_by_their_weights() {
+        let mut writer = Writer::new(&Supply::default(), 7);
+        let n = 100_000;
+        let mut counts = [0; 3];
+        for _ in 0..n {
+            counts[writer.choose(&[3.0, 4.0, 8.0])] += 1;
+        }
+        for (count, share) in counts.into_iter().zip([0.375, 0.125, 0.5]) {
+            let error = (share * (1.0 - share) / f64::from(n)).sqrt();
+            let found = f64::from(count) / f64::from(n);
+            assert!((found - share).abs() < 5.0 * error, "{found} of {share}");
+        }
+    }
+
+    #[test]
     fn invalid_request_parts_are_refused() {
         for (method, headers) in [
             ("GET IT", vec![]),

@@ -16,6 +16,7 @@ pub(super) use template::{Piece, Supply, Text, push_bytes};
 use super::flag_file;
 use super::target::{Location, parse_url};
 use crate::LoadError;
+use http::Method;
 use plimsoll_model::{HttpService, RequestFile, RequestOfFile, shown_url};
 use sha1::{Digest, Sha1};
 use std::path::{Path, PathBuf};
@@ -56,14 +57,27 @@ impl Mix {
         };
         let read = ReadFile::of(&described.file, &service.headers, to)?;
         match read.sha1 == described.sha1 {
-            true => Ok(Mix {
-                is_grpc: service.grpc,
-                ..read.mix
-            }),
+            true => read.mix.over(service.grpc),
             false => LoadError::mistake(format!(
                 "{}, or a file that it names, has changed since the run began; start a new run",
                 described.file
             )),
+        }
+    }
+
+    /// # Errors
+    /// A call of gRPC has another method than POST.
+    fn over(self, is_grpc: bool) -> Result<Mix, LoadError> {
+        let all = self.logins.iter().chain(&self.entries);
+        let mut others = all.filter(|entry| is_grpc && entry.method != Method::POST);
+        match others.next() {
+            Some(entry) => LoadError::mistake(format!(
+                "{} is a {}, and calls of gRPC are POST; write it so, or leave --grpc out",
+                self.called(entry)
+                    .unwrap_or_else(|| "the request".to_owned()),
+                entry.method
+            )),
+            None => Ok(Mix { is_grpc, ..self }),
         }
     }
 
@@ -332,14 +346,28 @@ mod tests {
         "\u{85}",
     ];
 
-    /// What a file of this text sends, each request once.
-    fn sent(text: &str) -> Result<Vec<Vec<u8>>, LoadError> {
+    fn mix(text: &str) -> Result<Mix, LoadError> {
         let to = parse_url("http://localhost:8080")?;
         let at = |wrong: Wrong| LoadError::Mistake(wrong.why);
         let draft = syntax::parse(text).map_err(at)?;
         let mut files = Files::default();
         let folder = Path::new("/none");
         let (mix, _) = built(draft, "r.http", folder, &[], &to, &mut files).map_err(at)?;
+        Ok(mix)
+    }
+
+    #[test]
+    fn calls_of_grpc_are_posts() {
+        let text = "POST /a.B/C\n\n###\nGET /a.B/D\n";
+        assert!(mix(text).unwrap().over(false).is_ok());
+        let refused = mix(text).unwrap().over(true).unwrap_err().to_string();
+        assert!(refused.contains("of r.http is a GET"), "{refused}");
+        assert!(mix("POST /a.B/C\n").unwrap().over(true).unwrap().is_grpc);
+    }
+
+    /// What a file of this text sends, each request once.
+    fn sent(text: &str) -> Result<Vec<Vec<u8>>, LoadError> {
+        let mix = mix(text)?;
         let none = Credentials::default();
         let requests = mix.logins.iter().chain(&mix.entries);
         let bytes = requests.map(|entry| {
