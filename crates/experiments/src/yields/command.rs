@@ -191,7 +191,11 @@ impl Repeated {
     }
 
     /// Waits until a run has ended, or for this long.
+    ///
+    /// # Errors
+    /// There are no further runs, or a process of this one is not held.
     pub(super) fn wait(&self, until: Instant, stop: &AtomicBool) -> Result<Waited, RunError> {
+        let mut looks = Looks::default();
         let mut state = self.shared.state();
         loop {
             if let Some(failed) = state.failed.take() {
@@ -206,6 +210,15 @@ impl Repeated {
             }
             if Instant::now() >= until {
                 return Ok(Waited::TooLong);
+            }
+            let began = Instant::now();
+            if looks.is_due(began) {
+                // Others take the lock of the group first.
+                drop(state);
+                self.check_held()?;
+                looks.looked(began, Instant::now());
+                state = self.shared.state();
+                continue;
             }
             let waited = self.shared.changed.wait_timeout(state, LOOK);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;

@@ -124,8 +124,8 @@ fn a_job_that_leaves_its_cgroup_is_refused_and_ends_with_the_run() {
     let leave = "for all in /sys/fs/cgroup/*/cgroup.procs /sys/fs/cgroup/cgroup.procs; do \
                  echo $$ >$all; done 2>/dev/null";
     // Longer than a loaded machine takes to look.
-    let detach = r#"setsid -f env -i sh -c "echo \$\$ >>$1; exec sleep 30""#;
-    for work in [&format!("{detach}; sleep 0.1"), "echo $$ >>$1; sleep 0.3"] {
+    let detach = r#"setsid -f env -i sh -c "echo \$\$ >>$1; exec sleep 5""#;
+    for work in [&format!("{detach}; sleep 0.1"), "echo $$ >>$1; sleep 2"] {
         fs::write(folder.path("job.sh"), format!("{leave}; {work}")).unwrap();
         let job = format!("--job 'sh job.sh {}' --job-timeout 60s", path.display());
         let ended = folder.run(tiny(&format!("--arms weight {job}")));
