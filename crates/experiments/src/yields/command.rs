@@ -19,6 +19,9 @@ const SHORTEST: Duration = Duration::from_millis(50);
 /// How long a raised stop may stay unseen.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Between two looks for processes that nothing holds, once the window has closed.
+const LOOK_WHETHER_HELD: Duration = Duration::from_millis(500);
+
 /// At least this between two looks for processes that a command has left.
 const LOOK_FOR_REST: Duration = Duration::from_millis(5);
 
@@ -195,7 +198,7 @@ impl Repeated {
     /// # Errors
     /// There are no further runs, or a process of this one is not held.
     pub(super) fn wait(&self, until: Instant, stop: &AtomicBool) -> Result<Waited, RunError> {
-        let mut looks = Looks::default();
+        let mut next_look = Instant::now();
         let mut state = self.shared.state();
         loop {
             if let Some(failed) = state.failed.take() {
@@ -211,12 +214,11 @@ impl Repeated {
             if Instant::now() >= until {
                 return Ok(Waited::TooLong);
             }
-            let began = Instant::now();
-            if looks.is_due(began) {
+            if Instant::now() >= next_look {
                 // Others take the lock of the group first.
                 drop(state);
                 self.check_held()?;
-                looks.looked(began, Instant::now());
+                next_look = Instant::now() + LOOK_WHETHER_HELD;
                 state = self.shared.state();
                 continue;
             }
