@@ -66,7 +66,9 @@ const REPORTS: [&str; 8] = [
 ];
 
 /// Folders of `report` that all of these use.
-const SHARED_BY_REPORTS: [&str; 6] = ["capacity", "chart", "document", "html", "number", "tests"];
+const SHARED_BY_REPORTS: [&str; 7] = [
+    "doubts", "capacity", "chart", "document", "html", "number", "tests",
+];
 
 /// Files of these names are pure in every crate.
 const PURE_FILES: [&str; 9] = [
