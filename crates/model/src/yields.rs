@@ -85,8 +85,8 @@ pub struct ArmFinding {
     pub arm: Arm,
     /// Work of the job, as a share of what it does alone on its CPUs.
     pub work_gained_share: Option<Estimate>,
-    /// Its CPU time, as a share of what it uses alone, where a run of its command took clearly less
-    /// of it: such runs may end by time and not by work, and the interval of `work_gained_share`
+    /// Its CPU time, as a share of what it uses alone, where a run of its command took a tenth less
+    /// of it, or more: such runs may end by time and not by work, and the interval of `work_gained_share`
     /// goes down to this.
     pub work_by_cpu_share: Option<Estimate>,
     /// That and the service's work, as a share of its rated rate.

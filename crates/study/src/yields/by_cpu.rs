@@ -6,34 +6,29 @@
 //! gain lies between that of the runs and that of the CPU time.
 
 use super::Seen;
+use super::arm::job_rate;
 use crate::student;
 use plimsoll_model::{Arm, Estimate, Job, YieldTrial};
 
-/// A run that takes less than this part of the CPU time that it takes alone.
+/// A run that takes less than this part of the CPU time that it takes alone, by the mean over passes: to
+/// ask for more, such as an interval below it, would take noise for work that was done.
 const LESS: f64 = 0.9;
 
-/// CPU time of the job as a share of that alone, where a run took clearly less of it.
+/// CPU time of the job as a share of that alone, where a run took less of it.
 pub(super) fn gained(seen: &Seen<'_>, arm: Arm, job: &Job) -> Option<Estimate> {
     if matches!(job, Job::Counted(_)) || !arm.is_beside() {
         return None;
     }
-    let pairs = seen.pairs(arm, Arm::JobAlone);
-    let shares = |of: fn(&YieldTrial) -> Option<f64>| {
-        let share = |(with, alone): &(&YieldTrial, &YieldTrial)| {
-            let share = of(with)? / of(alone)?;
-            share.is_finite().then_some(share)
-        };
-        pairs.iter().map(share).collect::<Option<Vec<f64>>>()
+    let share = |(with, alone): &(&YieldTrial, &YieldTrial)| {
+        let by_cpu = cpu_rate(with)? / cpu_rate(alone)?;
+        let by_runs = job_rate(with)? / job_rate(alone)?;
+        let of_a_run = by_cpu / by_runs;
+        // A law may let no run end.
+        of_a_run.is_finite().then_some((by_cpu, of_a_run))
     };
-    let by_cpu = shares(cpu_rate)?;
-    let by_runs = shares(super::arm::job_rate)?;
-    let of_a_run: Vec<f64> = by_cpu
-        .iter()
-        .zip(&by_runs)
-        .map(|(cpu, runs)| cpu / runs)
-        .collect();
-    let ratio = student::mean(&of_a_run)?;
-    let is_less = ratio.high.unwrap_or(ratio.value) < LESS;
+    let pairs = seen.pairs(arm, Arm::JobAlone);
+    let (by_cpu, of_a_run): (Vec<f64>, Vec<f64>) = pairs.iter().filter_map(share).unzip();
+    let is_less = student::mean(&of_a_run)?.value < LESS;
     is_less.then(|| student::mean(&by_cpu))?
 }
 
