@@ -142,8 +142,12 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     }
     if found.unfinished > 0 {
         doubts.push(format!(
-            "{} requests had no answer at the end; they count with the time that they had waited.",
-            found.unfinished
+            "{} requests had no answer at the end; they count with the time that they had waited.{}",
+            found.unfinished,
+            match found.completed + found.failed + found.unfinished > found.intended {
+                true => " Answers in the window are also to requests that were due before it.",
+                false => "",
+            }
         ));
     }
     if found.slow_seconds > 0 {
@@ -221,7 +225,7 @@ fn counts(found: &FixedFindings) -> Table {
     let figure = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
     let connections = found.connections.map(|used| match used.streams {
         1 => used.connections.to_string(),
-        streams => format!("{} of {streams} streams", used.connections),
+        streams => format!("{}, {streams} streams each", used.connections),
     });
     let rows = [
         ("requests due", found.intended.to_string()),
@@ -240,15 +244,9 @@ fn counts(found: &FixedFindings) -> Table {
             figure(found.generator_us_per_request),
         ),
     ];
-    let explained = [(
-        "answers in the window",
-        "some are to requests that were due before it, and answers to requests that were due in it may come later",
-    )];
     let columns = vec![
         Column::words("figure", "", 0, &rows, |(name, _)| (*name).to_owned()),
         Column::words("value", "", 0, &rows, |(_, value)| value.clone()),
     ];
-    Table::of(columns)
-        .explained("Counts", &explained)
-        .on_page("requests")
+    Table::of(columns).on_page("requests")
 }

@@ -62,8 +62,11 @@ fn title(view: Arms<'_>, marks: &[Mark<'_>]) -> String {
             arm => format!("held by {arm}"),
         };
         format!(
-            "{held}, the job gains {} % of its work for {} % of {}",
-            Written::pct(mark.gained).value,
+            "{held}, the job gains {} of its work for {} % of {}",
+            match mark.arm.work_by_cpu_share {
+                None => format!("{} %", Written::pct(mark.gained).value),
+                Some(_) => Written::pct(mark.gained).with_ends_of(" %", mark.arm.trials),
+            },
             signed(mark.change),
             budget.quantile
         )
