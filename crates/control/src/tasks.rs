@@ -10,7 +10,7 @@ use rustix::process::{
     pidfd_send_signal,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -130,6 +130,25 @@ pub(crate) fn outcome(
     }
 }
 
+/// The threads of a process; none if it has ended.
+pub(crate) fn threads(root: &Root, pid: Pid) -> Vec<Pid> {
+    let entries = fs::read_dir(root.path(format!("/proc/{pid}/task")));
+    let names = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
+    names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect()
+}
+
+/// Whether a thread with this line of /proc/PID/task/TID/stat has not ended.
+pub(crate) fn is_running(stat: &str) -> bool {
+    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
 /// The PID as system calls take it; `None` for 0, the caller.
 pub(crate) fn raw(pid: Pid) -> Option<RawPid> {
     i32::try_from(pid).ok().and_then(RawPid::from_raw)
@@ -163,7 +182,7 @@ pub(crate) fn signal_group(
 
 /// Tells the processes of a command from those of a process group that has the same
 /// number later: its session, and a random token in its environment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Mark {
     token: u64,
     session: Pid,
@@ -248,10 +267,29 @@ impl<'a> Tree<'a> {
     }
 }
 
+/// The members of any of these trees that have not ended, each once: trees of one group share what has
+/// its mark.
+pub(crate) fn members_of_all(
+    root: &Root,
+    trees: impl Iterator<Item = Tree<'static>>,
+) -> Result<Vec<ProcessStat>, HostError> {
+    let (all, mut marked) = (ProcessStat::all(root)?, BTreeMap::new());
+    let mut found = BTreeMap::new();
+    for tree in trees {
+        let is_marked = |pid| {
+            let is_on = || tree.mark.is_some_and(|mark| mark.is_on(root, pid));
+            *marked.entry((tree.mark, pid)).or_insert_with(is_on)
+        };
+        let members = members(all.clone(), tree, is_marked).into_iter();
+        found.extend(members.map(|member| (member.pid, member)));
+    }
+    Ok(found.into_values().collect())
+}
+
 fn members(
     mut others: Vec<ProcessStat>,
     tree: Tree<'_>,
-    is_marked: impl Fn(Pid) -> bool,
+    mut is_marked: impl FnMut(Pid) -> bool,
 ) -> Vec<ProcessStat> {
     let leader = tree.leader;
     let at_pid = others.iter().find(|l| l.pid == leader.pid);

@@ -7,7 +7,6 @@ use crate::tasks::{self, ProcessKey, Tree};
 use plimsoll_host::{Pid, ProcessStat, Root};
 use plimsoll_model::CpuTime;
 use rustix::process::{Signal, WaitOptions, waitpid};
-use std::fs;
 
 /// Stops or continues the tree. A process may fork before the signal reaches it, so
 /// this repeats until all are stopped.
@@ -50,12 +49,6 @@ pub(crate) fn kill(root: &Root, tree: Tree<'_>) -> Result<(), ControlError> {
     Err(ControlError::still_there(what, &left))
 }
 
-/// CPU time of the current members and of the children that they waited for.
-pub(crate) fn cpu_time(root: &Root, tree: Tree<'_>) -> Result<CpuTime, ControlError> {
-    let members = tree.members(root)?;
-    Ok(members.iter().map(ProcessStat::cpu).sum())
-}
-
 /// Applies a change to each thread. A process started meanwhile inherits from its
 /// parent; the second round catches nearly all that did not.
 pub(crate) fn each_thread(
@@ -65,14 +58,9 @@ pub(crate) fn each_thread(
 ) -> Result<(), ControlError> {
     for _ in 0..2 {
         for process in tree.members(root)? {
-            let tasks = root.path(format!("/proc/{}/task", process.pid));
-            let Ok(entries) = fs::read_dir(tasks) else {
-                continue;
-            };
-            let names = entries.flatten().map(|entry| entry.file_name());
-            for tid in names.filter_map(|name| name.to_str()?.parse().ok()) {
-                change(tid)?;
-            }
+            tasks::threads(root, process.pid)
+                .into_iter()
+                .try_for_each(&change)?;
         }
     }
     Ok(())

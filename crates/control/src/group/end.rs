@@ -50,8 +50,8 @@ impl Group {
         self.reap()
     }
 
-    /// The processes of the commands that are in none of the cgroups, which root can leave: nothing
-    /// holds them, and their CPU time is not counted. None without a cgroup. What a command has
+    /// The processes of the commands of which a thread is not in all of the cgroups, which root can
+    /// leave: nothing holds it, and its CPU time may not be counted. None without a cgroup. What a command has
     /// detached is among them where this process adopts it ([`CgroupLayout::keeping_orphans`]).
     ///
     /// # Errors
@@ -65,15 +65,25 @@ impl Group {
         let mut outside = BTreeSet::new();
         for tree in self.live_trees()? {
             for member in tree.members(&self.root)? {
-                let groups = self.root.path(format!("/proc/{}/cgroup", member.pid));
-                let groups = fs::read_to_string(groups).unwrap_or_default();
                 // One that has ended since may be shown in the root cgroup.
-                if !self.has_in_all(&groups) && ProcessKey::of(&member).lives(&self.root)? {
+                if self.has_thread_outside(member.pid) && ProcessKey::of(&member).lives(&self.root)? {
                     outside.insert(member.pid);
                 }
             }
         }
         Ok(outside.into_iter().collect())
+    }
+
+    /// With version 1 each thread has its own cgroups.
+    fn has_thread_outside(&self, pid: Pid) -> bool {
+        let is_outside = |tid: Pid| {
+            let folder = self.root.path(format!("/proc/{pid}/task/{tid}"));
+            let has_left = fs::read_to_string(folder.join("cgroup"))
+                .is_ok_and(|cgroups| !self.has_in_all(&cgroups));
+            let stat = || fs::read_to_string(folder.join("stat")).unwrap_or_default();
+            has_left && tasks::is_running(&stat())
+        };
+        tasks::threads(&self.root, pid).into_iter().any(is_outside)
     }
 
     /// Whether this /proc/PID/cgroup (cgroups(7)) is of a process in each of the folders that commands

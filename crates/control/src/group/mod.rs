@@ -16,8 +16,7 @@ use crate::mechanism::{Capabilities, Mechanism};
 use crate::random::random;
 use crate::settings::{Usage, Weight};
 use crate::tasks::{self, Mark, ProcessKey};
-use crate::tree;
-use plimsoll_host::{Pid, Root};
+use plimsoll_host::{Pid, ProcessStat, Root};
 use plimsoll_model::{CpuSet, CpuTime};
 use rustix::process::set_child_subreaper;
 use std::collections::BTreeSet;
@@ -209,12 +208,8 @@ impl Group {
             made.is_there()?;
             return folder::processes(&made.folder);
         }
-        let mut pids = Vec::new();
-        for tree in self.trees() {
-            let members = tree.members(&self.root)?;
-            pids.extend(members.iter().map(|l| l.pid));
-        }
-        Ok(pids)
+        let members = tasks::members_of_all(&self.root, self.trees())?;
+        Ok(members.iter().map(|member| member.pid).collect())
     }
 
     /// Resource usage since the group was made.
@@ -243,11 +238,9 @@ impl Group {
                 .or(usage.throttled_time);
         }
         if self.made.is_empty() {
-            let mut sum = self.ended_used;
-            for tree in self.trees() {
-                sum = sum + tree::cpu_time(&self.root, tree)?;
-            }
-            usage.cpu = Some(sum);
+            let members = tasks::members_of_all(&self.root, self.trees())?;
+            let of_members: CpuTime = members.iter().map(ProcessStat::cpu).sum();
+            usage.cpu = Some(self.ended_used + of_members);
         }
         Ok(usage)
     }

@@ -116,6 +116,11 @@ impl CgroupLayout {
         self
     }
 
+    /// Whether groups on it adopt such children.
+    pub fn keeps_orphans(&self) -> bool {
+        self.found.orphans
+    }
+
     /// Which of these needs can be met here, and how.
     pub fn capabilities(&self, needs: &BTreeSet<Mechanism>) -> Capabilities {
         self.found.choose(needs).capabilities

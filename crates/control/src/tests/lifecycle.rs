@@ -169,7 +169,7 @@ fn without_a_cgroup_ended_commands_count() {
     const COUNTING: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
     let bench = Bench::new();
     let layout = bench.layout().without_cgroups();
-    let mut group = bench.group_on(&layout, &[Kill], AtEnd::Kill);
+    let mut group = bench.group_on(&layout, &[Freeze, Kill], AtEnd::Kill);
     let mut sum = CpuTime::ZERO;
     for _ in 0..2 {
         let mut child = shell(&mut group, COUNTING);
@@ -180,6 +180,60 @@ fn without_a_cgroup_ended_commands_count() {
         group.count_ended(used.unwrap());
         assert_eq!(group.usage().unwrap().cpu, Some(sum));
     }
+    // One that runs counts once, and not for each that has ended.
+    let mut child = shell(&mut group, BUSY);
+    bench.wait_until_busy(&child, Duration::from_millis(50));
+    group.freeze().unwrap();
+    let used = CpuTime(bench.cpu(&child));
+    assert_eq!(group.usage().unwrap().cpu, Some(sum + used));
+    assert_eq!(group.processes().unwrap(), [child.id()]);
+    group.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// A file that [`of_two_threads`] makes once a thread of it has left.
+const LEFT: &str = "PLIMSOLL_TEST_THREAD_LEFT";
+
+/// Not a test: a command of which a thread leaves a cgroup of version 1.
+#[test]
+#[ignore = "started by the test below"]
+fn of_two_threads() {
+    let Some(file) = std::env::var_os(LEFT) else {
+        return;
+    };
+    let leaves = || {
+        std::fs::write("/sys/fs/cgroup/cpu/tasks", "0").unwrap();
+        std::fs::write(file, "").unwrap();
+        std::thread::sleep(10 * super::LONG);
+    };
+    std::thread::Builder::new()
+        .spawn(leaves)
+        .unwrap()
+        .join()
+        .unwrap();
+}
+
+#[test]
+fn a_process_of_which_a_thread_has_left_a_cgroup_is_listed() {
+    let bench = Bench::new();
+    let mut group = bench.group(&HELD, AtEnd::Kill);
+    if !group
+        .folders()
+        .any(|folder| folder.starts_with("/sys/fs/cgroup/cpu"))
+    {
+        return super::skip("the CPU controller is not of version 1");
+    }
+    let file = bench.dir.path().join("left");
+    let script = format!(
+        "{LEFT}='{}' exec '{}' --ignored --exact tests::lifecycle::of_two_threads",
+        file.display(),
+        std::env::current_exe().unwrap().display()
+    );
+    let mut child = shell(&mut group, &script);
+    wait("a thread to leave", || file.exists());
+    assert_eq!(group.escaped().unwrap(), [child.id()]);
+    group.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

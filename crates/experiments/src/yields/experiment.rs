@@ -213,6 +213,10 @@ fn job_cpus(workload: &Workload, cpus: &CpuPlan) -> CpuSet {
     }
 }
 
+const DETACHED: &str = "processes that the job detaches are not counted where no cgroup holds it, and their CPU time looks \
+    like that of others, because this process began with a child, as with `2> >(tee log)` of a shell, or is init; start \
+    it without";
+
 /// The job and its arms, with a message for each arm that is unavailable here.
 fn sideload(
     args: &YieldArgs,
@@ -232,10 +236,12 @@ fn sideload(
         }
     }
     visits::leave_alike(args, &mut arms);
-    let notes = missing_arms
+    let left_out = missing_arms
         .iter()
-        .map(|missing| format!("{} is left out: {}", missing.arm, missing.reason))
-        .collect();
+        .map(|missing| format!("{} is left out: {}", missing.arm, missing.reason));
+    let is_command = matches!(job, Job::Command(_));
+    let uncounted = is_command && !layout.keeping_orphans().keeps_orphans();
+    let notes = left_out.chain(uncounted.then(|| DETACHED.to_owned())).collect();
     if !arms.iter().any(|arm| arm.is_beside()) {
         return Err(RunError::Usage(
             "none of the isolation mechanisms asked for is available here; name others with \
