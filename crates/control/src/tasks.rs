@@ -145,7 +145,9 @@ pub(crate) fn threads(root: &Root, pid: Pid) -> Vec<Pid> {
 
 /// Whether a thread with this line of /proc/PID/task/TID/stat has not ended.
 pub(crate) fn is_running(stat: &str) -> bool {
-    let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
     state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
 }
 

@@ -5,7 +5,7 @@
 //!     plimsoll burst http://127.0.0.1:8099/ -- target/release/examples/serve 8099 adaptive
 //!     taskset -c 0 target/release/examples/serve 8099 poll 200
 
-use plimsoll_load::known::{Behaviour, KnownServer};
+use plimsoll_load::known::{Behaviour, KnownServer, Waits};
 use plimsoll_pool::WAKE_UP_PRICE;
 use std::time::Duration;
 
@@ -13,18 +13,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let usage = "give a port, and park, adaptive or poll";
     let port = args.next().ok_or(usage)?.parse()?;
-    let price = match args.next().as_deref() {
-        Some("park") => None,
-        Some("adaptive") => Some(WAKE_UP_PRICE),
-        // Polling pays in any gap that is shorter than this.
-        Some("poll") => Some(Duration::from_secs(3600)),
+    let waits = match args.next().as_deref() {
+        Some("park") => Waits::Asleep,
+        Some("adaptive") => Waits::Learning {
+            price: WAKE_UP_PRICE,
+        },
+        Some("poll") => Waits::Polling,
         _ => return Err(usage.into()),
     };
     let after = args.next().map_or(Ok(0), |us| us.parse())?;
     let behaviour = Behaviour::Answer {
         after: Duration::from_micros(after),
     };
-    let _server = KnownServer::start_at(behaviour, port, price)?;
+    let _server = KnownServer::start_at(behaviour, port, waits)?;
     loop {
         std::thread::park();
     }

@@ -66,7 +66,9 @@ impl Group {
         for tree in self.live_trees()? {
             for member in tree.members(&self.root)? {
                 // One that has ended since may be shown in the root cgroup.
-                if self.has_thread_outside(member.pid) && ProcessKey::of(&member).lives(&self.root)? {
+                if self.has_thread_outside(member.pid)
+                    && ProcessKey::of(&member).lives(&self.root)?
+                {
                     outside.insert(member.pid);
                 }
             }

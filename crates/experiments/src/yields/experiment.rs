@@ -241,7 +241,9 @@ fn sideload(
         .map(|missing| format!("{} is left out: {}", missing.arm, missing.reason));
     let is_command = matches!(job, Job::Command(_));
     let uncounted = is_command && !layout.keeping_orphans().keeps_orphans();
-    let notes = left_out.chain(uncounted.then(|| DETACHED.to_owned())).collect();
+    let notes = left_out
+        .chain(uncounted.then(|| DETACHED.to_owned()))
+        .collect();
     if !arms.iter().any(|arm| arm.is_beside()) {
         return Err(RunError::Usage(
             "none of the isolation mechanisms asked for is available here; name others with \

@@ -68,7 +68,7 @@ mod request;
 mod run;
 mod target;
 mod text;
-mod timestamp;
+pub(crate) mod timestamp;
 mod tls;
 mod transport;
 mod wakeup;

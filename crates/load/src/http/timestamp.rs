@@ -20,18 +20,18 @@ const OLDEST: Duration = Duration::from_secs(10);
 
 /// A socket that knows the age of what was read.
 #[derive(Debug)]
-pub(super) struct TimestampedSocket {
-    pub(super) stream: TcpStream,
+pub(crate) struct TimestampedSocket {
+    pub(crate) stream: TcpStream,
     /// Time between the arrival of the last packet and the last read.
-    pub(super) age: Duration,
+    pub(crate) age: Duration,
     /// Whether the last read emptied the socket.
-    pub(super) drained: bool,
+    pub(crate) drained: bool,
     control: Vec<u8>,
 }
 
 impl TimestampedSocket {
     /// Enables timestamps. Without them, the age is zero.
-    pub(super) fn new(stream: TcpStream) -> TimestampedSocket {
+    pub(crate) fn new(stream: TcpStream) -> TimestampedSocket {
         // Every Linux supports it; otherwise the time of reading is used.
         let _ = setsockopt(&stream, sockopt::ReceiveTimestampns, &true);
         TimestampedSocket {

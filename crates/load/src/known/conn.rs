@@ -1,6 +1,7 @@
 //! A connection of a known server: reads requests and runs script steps.
 
 use super::script::{Act, Script, Step};
+use crate::http::timestamp::TimestampedSocket;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -12,7 +13,7 @@ const PIECE: usize = 64 << 10;
 
 #[derive(Debug)]
 pub(super) struct Conn {
-    pub(super) stream: TcpStream,
+    socket: TimestampedSocket,
     /// The head of the next request, received so far.
     head: Vec<u8>,
     /// Remaining bytes of the current request's body.
@@ -50,7 +51,7 @@ pub(super) enum StepResult {
 impl Conn {
     pub(super) fn new(stream: TcpStream) -> Conn {
         Conn {
-            stream,
+            socket: TimestampedSocket::new(stream),
             head: Vec::new(),
             body_left: 0,
             step: None,
@@ -68,7 +69,7 @@ impl Conn {
     /// Reads until a request is complete or no more data is available.
     pub(super) fn read_request(&mut self, buf: &mut [u8]) -> ReadEvent {
         loop {
-            match (&self.stream).read(buf) {
+            match self.socket.read(buf) {
                 Ok(0) => return ReadEvent::Gone,
                 Ok(n) => match self.take(&buf[..n]) {
                     ReadEvent::Incomplete => {}
@@ -78,6 +79,11 @@ impl Conn {
                 Err(_) => return ReadEvent::Gone,
             }
         }
+    }
+
+    /// How long ago the last packet of the request came.
+    pub(super) fn age(&self) -> Duration {
+        self.socket.age
     }
 
     /// Consumes bytes of one request. No client of this server pipelines, so
@@ -132,7 +138,7 @@ impl Conn {
                 &filling[..usize::try_from(left).map_or(PIECE, |left| left.min(PIECE))]
             }
         };
-        match (&self.stream).write(rest) {
+        match (&self.socket.stream).write(rest) {
             Ok(n) => self.done += n as u64,
             Err(e) if e.kind() == ErrorKind::WouldBlock => return StepResult::Blocked,
             Err(_) => return StepResult::Close,

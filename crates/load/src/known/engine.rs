@@ -161,7 +161,8 @@ impl Engine {
                 let now = self.began.elapsed();
                 let begins = match &mut self.queue {
                     Some(queue) => queue.answers_at(now),
-                    None => Some(now),
+                    // From the request's arrival, not from when this thread gets to it.
+                    None => Some(now.saturating_sub(conn.age())),
                 };
                 conn.refused = begins.is_none();
                 let script = [&self.script, &self.refusal][usize::from(conn.refused)];

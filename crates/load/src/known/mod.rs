@@ -78,6 +78,20 @@ pub enum Behaviour {
     },
 }
 
+/// How a server on a port of its own waits for requests, and until answers are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    Asleep,
+    /// It first polls for a time that it learns from the gaps between requests ([`SpinLimit`]), and
+    /// sleeps until answers are due.
+    Learning {
+        /// CPU time that a wake-up costs.
+        price: Duration,
+    },
+    /// It never sleeps.
+    Polling,
+}
+
 /// How a server waits until an answer is due.
 #[derive(Debug, Clone, PartialEq)]
 enum WaitMode {
@@ -105,16 +119,14 @@ impl KnownServer {
         KnownServer::start_on(behaviour, (0, None), WaitMode::SleepThenPoll)
     }
 
-    /// Starts a server on this port of 127.0.0.1 that sleeps until a request comes; with a
-    /// `price`, it first polls for a time that it learns from the gaps between requests
-    /// ([`SpinLimit`]).
-    pub fn start_at(
-        behaviour: Behaviour,
-        port: u16,
-        price: Option<Duration>,
-    ) -> io::Result<KnownServer> {
-        let learnt = price.map(|price| WaitMode::Learnt(SpinLimit::new(price)));
-        KnownServer::start_on(behaviour, (port, None), learnt.unwrap_or(WaitMode::Sleep))
+    /// Starts a server on this port of 127.0.0.1.
+    pub fn start_at(behaviour: Behaviour, port: u16, waits: Waits) -> io::Result<KnownServer> {
+        let mode = match waits {
+            Waits::Asleep => WaitMode::Sleep,
+            Waits::Learning { price } => WaitMode::Learnt(SpinLimit::new(price)),
+            Waits::Polling => WaitMode::Poll,
+        };
+        KnownServer::start_on(behaviour, (port, None), mode)
     }
 
     /// Starts a server pinned to one CPU that sleeps until an answer is due. It

@@ -9,7 +9,7 @@ mod mix;
 mod tls;
 
 use plimsoll_load::http::{HttpLoad, Probe};
-use plimsoll_load::known::{Behaviour, Discipline, KnownServer};
+use plimsoll_load::known::{Behaviour, Discipline, KnownServer, Waits};
 use plimsoll_load::{Load, LoadError, Offer, Running, Shape};
 use plimsoll_model::{Arrivals, CpuSet, Errors, HttpService, PhasedRate, Rate, RatePhase, Work};
 use plimsoll_pool::allowed_cpus;
@@ -486,11 +486,15 @@ fn rate_limiter_refuses_the_excess() {
 
 #[test]
 fn a_server_answers_however_it_waits() {
-    for price in [None, Some(2 * MS)] {
+    for waits in [
+        Waits::Asleep,
+        Waits::Learning { price: 2 * MS },
+        Waits::Polling,
+    ] {
         let behaviour = Behaviour::Answer {
             after: Duration::ZERO,
         };
-        let server = KnownServer::start_at(behaviour, 0, price).unwrap();
+        let server = KnownServer::start_at(behaviour, 0, waits).unwrap();
         let work = drive(&service(&format!("http://{}/", server.addr())), 200.0);
         assert_eq!((work.errors, work.unfinished), (Errors::default(), 0));
     }

@@ -2,7 +2,7 @@
 //! what noise cannot change.
 
 use crate::common::{Folder, LOUD, has, send, trials_in, unwrapped, wait};
-use plimsoll_load::known::{Behaviour, KnownServer};
+use plimsoll_load::known::{Behaviour, KnownServer, Waits};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -180,7 +180,7 @@ fn serves_until_it_is_ended() {
     let behaviour = Behaviour::Answer {
         after: Duration::ZERO,
     };
-    let _server = KnownServer::start_at(behaviour, port, None).unwrap();
+    let _server = KnownServer::start_at(behaviour, port, Waits::Asleep).unwrap();
     std::thread::sleep(Duration::from_secs(600));
 }
 
