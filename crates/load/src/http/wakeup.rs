@@ -5,7 +5,7 @@ const MAX_NS: u64 = 100_000;
 /// Change of the estimate per wake-up, in nanoseconds.
 const STEP_NS: u64 = 500;
 /// One wake-up in this many may be later than the estimate.
-const ONE_IN: u64 = 2;
+const ONE_IN: u64 = 5;
 
 /// Estimates this thread's wake-up latency: a few microseconds on an idle
 /// desktop, 20 to 50 in a virtual machine, more in deep idle states.
