@@ -4,7 +4,9 @@
 For each rate: CPU time per request against nginx with one worker on CPU 0, the
 generators in turn on CPU 1, several rounds, each in a new order. At 20,000/s
 also the error of the median against a server that answers after 200 us and polls
-on CPU 0, and what plimsoll was late by. CPU time is the kernel's account of the
+on CPU 0, and what plimsoll was late by. Beside it the CPU time that one sleep and
+wake-up takes here, which no generator can save that sends each request when it is
+due. CPU time is the kernel's account of the
 whole process (wait4) over the requests that it sent; that of plimsoll is its
 own account of its window.
 
@@ -94,6 +96,18 @@ class Delayed:
         self.process.wait()
 
 
+def wake_up_us():
+    """CPU time of a sleep of 200 us on CPU 1, in this process."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {1})
+    before, sleeps = time.thread_time(), 10_000
+    for _ in range(sleeps):
+        time.sleep(200e-6)
+    used = time.thread_time() - before
+    os.sched_setaffinity(0, allowed)
+    return used / sleeps * 1e6
+
+
 def rounds(tools, url, rates, args):
     runs = {}
     tasks = [(name, rate) for name in tools for rate in rates]
@@ -126,11 +140,13 @@ def main():
         tools["wrk2"] = lambda *load: of_wrk2(args.wrk2, *load)
     if args.k6:
         tools["k6"] = lambda *load: of_k6(args.k6, *load)
+    wakes = [wake_up_us() for _ in range(args.rounds)]
     with Nginx() as url:
         cost = rounds(tools, url, RATES, args)
     with Delayed() as url:
         error = rounds(tools, url, [ERROR_AT], args)
     print(f"{args.rounds} rounds of {args.seconds} s, {CONNECTIONS} connections, medians (ranges)\n")
+    print(f"CPU time of a sleep and a wake-up: {shown(wakes)} us\n")
     print("| | asked, /s | sent, /s | CPU per request, us | median error at 20,000/s, us | slip p99, us |")
     print("|---|---|---|---|---|---|")
     for name in tools:

@@ -86,6 +86,10 @@ fn unless_doubted(judged: Judgement, doubts: &[Doubt]) -> Judgement {
 
 /// Undecided for a reason, whatever the figures show.
 pub fn doubted(judged: Judgement, because: &str) -> Judgement {
+    let within = because
+        .strip_prefix("The ")
+        .map(|rest| format!("the {rest}"));
+    let because = within.as_deref().unwrap_or(because);
     match judged.holds {
         Holds::Undecided => judged,
         Holds::Yes | Holds::No => Judgement {
@@ -312,6 +316,17 @@ mod tests {
     use super::*;
     use crate::testing::{plan, trial_at};
     use plimsoll_model::{Condition, FigureName};
+
+    #[test]
+    fn a_doubt_is_a_part_of_its_sentence() {
+        let kept = Judgement {
+            holds: Holds::Yes,
+            why: "1 %".to_owned(),
+        };
+        let judged = doubted(kept, "The goal is relative");
+        assert_eq!(judged.holds, Holds::Undecided);
+        assert_eq!(judged.why, "1 %, but the goal is relative");
+    }
 
     #[test]
     fn a_share_is_decided_where_chance_is_excluded() {

@@ -1,8 +1,11 @@
 //! Whether a condition holds for the requests of the trial.
 
 use super::experiment::FixedTrial;
-use plimsoll_model::{Answers, Condition, Goal, Holds, Judgement, LatencyLimit, Share, counted};
+use plimsoll_model::{
+    Answers, Condition, Goal, Holds, Judgement, LatencyLimit, Share, counted, human_duration,
+};
 use plimsoll_study::judge::{Missed, doubted, trial};
+use std::time::Duration;
 
 pub(super) fn judge(trials: &[FixedTrial], condition: &Condition) -> Option<Judgement> {
     let Condition::Kept { goal, at: None } = *condition else {
@@ -45,6 +48,21 @@ fn cpu(last: Option<&FixedTrial>, limit: Share) -> Judgement {
     }
 }
 
+/// What comes at least three times as often as the window is long was seen with a probability of 95 %.
+fn with_what_may_be_unseen(judged: Judgement, window: Duration) -> Judgement {
+    if judged.holds != Holds::Yes {
+        return judged;
+    }
+    let every = human_duration(window / 3);
+    Judgement {
+        why: format!(
+            "{}; pauses rarer than one in {every} may be unseen",
+            judged.why
+        ),
+        ..judged
+    }
+}
+
 /// A request that failed or timed out misses any limit. Of one that had no answer when the run ended,
 /// the time that it had waited is its latency: if that is below the limit, it may miss it yet.
 fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
@@ -81,6 +99,7 @@ fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
         &parts.iter().map(missed).collect::<Vec<_>>(),
         allowed,
     );
+    let judged = with_what_may_be_unseen(judged, last.window);
     let open = work.unfinished.min(whole.of.saturating_sub(whole.missed));
     if limit.is_none() || open == 0 || judged.holds != Holds::Yes {
         return judged;
