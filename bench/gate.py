@@ -9,8 +9,8 @@ drawn: of so many blocks, without repeats in one gate, the runs of the changed s
 (and for the false alarms the second runs of the server) are compared with the first
 ones by `plimsoll compare --against … --require 'no worse by 0%'`. Exit status 3 is a
 loss found. A sweep that gives no capacity decides nothing and is made again, as a
-gate has to: how often is printed. Gates share runs, as 20 disjoint ones would take hours; the disjoint ones
-are counted by themselves.
+gate has to: how often is printed. Gates share runs, as 20 disjoint ones would take
+hours; the disjoint ones are counted by themselves.
 
     bench/gate.py [--blocks 16] [--runs 3,4,6] [--gates 20] [--records FOLDER]
 
@@ -124,6 +124,8 @@ def measure(blocks, folder):
                 if os.path.exists(record):
                     os.remove(record)
                     again += 1
+                if again > len(records):
+                    sys.exit("sweeps give no capacity")
                 sweep(kinds[kind], record, rated)
         print(f"block {block + 1} of {blocks} done", file=sys.stderr)
     print(f"{again} of {len(records)} sweeps gave no capacity, and were made again\n")
