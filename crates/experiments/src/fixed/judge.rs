@@ -48,7 +48,8 @@ fn cpu(last: Option<&FixedTrial>, limit: Share) -> Judgement {
     }
 }
 
-/// What comes at least three times as often as the window is long was seen with a probability of 95 %.
+/// Of random events that come three times in a window on average, at least one is in it with a probability
+/// of 95 %.
 fn with_what_may_be_unseen(judged: Judgement, window: Duration) -> Judgement {
     if judged.holds != Holds::Yes {
         return judged;
