@@ -233,6 +233,17 @@ impl Repeated {
         check_held(&self.shared.line, &lock(&self.shared.group))
     }
 
+    /// Whether all its processes are held. If not, the reason is what [`Repeated::wait`] returns, also
+    /// when they have ended by then.
+    pub(super) fn is_held(&self) -> bool {
+        let held = self.check_held();
+        let is_held = held.is_ok();
+        if let Err(error) = held {
+            self.shared.state().failed = Some(error);
+        }
+        is_held
+    }
+
     /// A sentence for a run that took too long.
     pub(super) fn too_long(&self, timeout: Duration, arm: Arm) -> RunError {
         let (line, within) = (&self.shared.line, human_duration(timeout));

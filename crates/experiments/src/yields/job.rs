@@ -260,7 +260,9 @@ impl BackgroundJob<YieldSetting, YieldOutcome> for SideJob<'_> {
         self.held.as_ref().is_some_and(|held| match &held.work {
             Work::Counted { .. } => false,
             Work::Command(repeated) => {
-                repeated.is_in_first_run() && Instant::now() < held.gives_up_at(self.side.timeout)
+                repeated.is_in_first_run()
+                    && Instant::now() < held.gives_up_at(self.side.timeout)
+                    && repeated.is_held()
             }
         })
     }

@@ -125,8 +125,13 @@ fn a_job_that_leaves_its_cgroup_is_refused_and_ends_with_the_run() {
                  echo $$ >$all; done 2>/dev/null";
     // Longer than a loaded machine takes to look.
     let detach = r#"setsid -f env -i sh -c "echo \$\$ >>$1; exec sleep 5""#;
-    for work in [&format!("{detach}; sleep 0.1"), "echo $$ >>$1; sleep 2"] {
-        fs::write(folder.path("job.sh"), format!("{leave}; {work}")).unwrap();
+    for script in [
+        &format!("{leave}; {detach}; sleep 0.1"),
+        &format!("{leave}; echo $$ >>$1; sleep 2"),
+        // Once the window is open for longer, until its first run has ended.
+        &format!("sleep 2.5; {leave}; echo $$ >>$1; sleep 2"),
+    ] {
+        fs::write(folder.path("job.sh"), script).unwrap();
         let job = format!("--job 'sh job.sh {}' --job-timeout 60s", path.display());
         let ended = folder.run(tiny(&format!("--arms weight {job}")));
         let outside = fs::read_to_string(&path).unwrap();
