@@ -66,6 +66,8 @@ class Server:
     def __enter__(self):
         self.process = subprocess.Popen([sys.executable, __file__, "--serve", str(self.size)])
         for _ in range(200):
+            if self.process.poll() is not None:
+                sys.exit(f"the server ended; is port {PORT} in use?")
             try:
                 socket.create_connection(("127.0.0.1", PORT)).close()
                 return self
