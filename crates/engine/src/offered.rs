@@ -89,7 +89,7 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
         self
     }
 
-    /// The same with a load in phases, which begin with the load and lie at
+    /// The same with a load in phases in trials of a level, which begin with the load and lie at
     /// fixed times of it.
     #[must_use]
     pub fn with_phases(mut self, phases: Arc<PhasedRate>) -> Self {
@@ -175,16 +175,15 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
         Ok(Some(trial))
     }
 
-    /// The steps of a trial of a level, where the plan asks for some. They lie
-    /// at fixed times of the load, and the window opens within the first low
-    /// phase.
+    /// The phases or steps of a trial of a level, where the plan asks for some.
+    /// They lie at fixed times of the load, and the window opens within the
+    /// first low phase.
     fn shape(&self, spec: &TrialSpec<S>, rate: Rate) -> Shape {
         match (&self.phases, &self.steps) {
+            _ if !spec.phase.is_level() => Shape::Constant,
             (Some(phases), _) => Shape::Phases(Arc::clone(phases)),
-            (None, Some(step)) if spec.phase.is_level() => {
-                Shape::Steps(step.offered(rate, spec.warm_up.max))
-            }
-            (None, _) => Shape::Constant,
+            (None, Some(step)) => Shape::Steps(step.offered(rate, spec.warm_up.max)),
+            (None, None) => Shape::Constant,
         }
     }
 }

@@ -165,6 +165,13 @@ impl Slot {
         self.sum_ns
     }
 
+    /// Their mean; `None` without any.
+    pub fn mean(&self) -> Option<Duration> {
+        self.sum_ns
+            .checked_div(self.requests)
+            .map(Duration::from_nanos)
+    }
+
     /// The number and the count of each bucket that holds any, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
         self.buckets.iter().map(|(at, count)| (*at, *count))

@@ -1,6 +1,7 @@
 //! Whether conditions of a run hold.
 
 use crate::capacity::{Asked, evidence};
+use crate::course::{self, Course};
 use crate::evidence::Evidence;
 use crate::student;
 use plimsoll_model::{
@@ -252,6 +253,21 @@ pub struct Missed {
     pub missed: u64,
 }
 
+impl Missed {
+    pub(crate) fn sum(parts: &[Missed]) -> Missed {
+        let sum = |of: fn(&Missed) -> u64| parts.iter().map(of).fold(0, u64::saturating_add);
+        Missed {
+            of: sum(|part| part.of),
+            missed: sum(|part| part.missed),
+        }
+    }
+
+    /// NaN of none.
+    pub(crate) fn share(self) -> f64 {
+        self.missed as f64 / self.of as f64
+    }
+}
+
 /// Whether no more than an allowed share of the requests of one trial misses a goal. `parts` are its
 /// equal parts in time; without them requests that are slow together count as if each were by itself.
 ///
@@ -266,19 +282,49 @@ pub fn trial(whole: Missed, parts: &[Missed], allowed: f64) -> Judgement {
         whole.of,
         100.0 * allowed
     );
-    let mut holds = share(missed, whole.of, allowed);
-    if holds != Holds::Undecided && by_parts(parts, allowed).is_some_and(|other| other != holds) {
-        holds = Holds::Undecided;
+    let alone = share(missed, whole.of, allowed);
+    let holds = unless_together(alone, parts, allowed);
+    if holds != alone {
         why += ", but they are slow together: a longer run decides";
     }
     Judgement { holds, why }
 }
 
+/// What all parts together show, if they agree.
+pub(crate) fn decided(parts: &[Missed], allowed: f64) -> Holds {
+    let sum = Missed::sum(parts);
+    unless_together(share(sum.missed, sum.of, allowed), parts, allowed)
+}
+
+fn unless_together(holds: Holds, parts: &[Missed], allowed: f64) -> Holds {
+    match by_parts(parts, allowed) {
+        Some(other) if other != holds => Holds::Undecided,
+        _ => holds,
+    }
+}
+
+/// The same of equal parts of one rate, of which the last do not contradict the others.
+pub fn steady_trial(whole: Missed, parts: &[Missed], allowed: f64) -> Judgement {
+    let judged = trial(whole, parts, allowed);
+    match course::of_misses(judged.holds, parts, allowed) {
+        None => judged,
+        Some(Course::Faster) => doubted(
+            judged,
+            "fewer towards its end: the service got faster, or something slowed its beginning; \
+             --warm-up, or a longer run, decides",
+        ),
+        Some(Course::Slower) => doubted(
+            judged,
+            "too many towards its end: the service got slower; a longer run decides",
+        ),
+    }
+}
+
 /// `None` where the parts do not differ, or are too few.
 fn by_parts(parts: &[Missed], allowed: f64) -> Option<Holds> {
-    let sum = |of: fn(&Missed) -> u64| parts.iter().map(of).fold(0, u64::saturating_add) as f64;
-    let (all, count) = (sum(|part| part.of), parts.len() as f64);
-    let ratio = sum(|part| part.missed) / all;
+    let whole = Missed::sum(parts);
+    let (all, count) = (whole.of as f64, parts.len() as f64);
+    let ratio = whole.share();
     let squares: f64 = parts
         .iter()
         .map(|part| (part.missed as f64 - ratio * part.of as f64).powi(2))
@@ -297,7 +343,7 @@ fn by_parts(parts: &[Missed], allowed: f64) -> Option<Holds> {
     })
 }
 
-fn share(missed: u64, of: u64, allowed: f64) -> Holds {
+pub(crate) fn share(missed: u64, of: u64, allowed: f64) -> Holds {
     let Ok(by_chance) = Binomial::new(allowed, of) else {
         return Holds::Undecided;
     };

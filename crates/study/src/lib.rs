@@ -21,6 +21,7 @@ pub mod carried;
 pub mod compare;
 pub mod connections;
 pub mod copies;
+pub mod course;
 mod cpu_time;
 mod cpu_use;
 mod curve;

@@ -82,7 +82,7 @@ pub struct FixedArgs {
     #[arg(long, value_name = "PHASES", value_parser = phases, conflicts_with_all = ["rate", "requests", "ramp", "step", "duration"], allow_hyphen_values = true)]
     pub(super) pattern: Option<Phases>,
 
-    /// How long it measures, after a warm-up of a second or of --warm-up (default: 10s).
+    /// How long it measures, after a second of load, and after --warm-up (default: 10s).
     #[arg(short = 'z', long, value_name = "TIME", value_parser = window, allow_hyphen_values = true)]
     pub(super) duration: Option<Duration>,
 

@@ -3,7 +3,7 @@
 use super::charts::{self, SecondOf};
 use super::experiment::FixedRate;
 use super::phases::PhaseFound;
-use super::study::{BodyFound, FixedFindings, Quantiles};
+use super::study::{BecameFaster, BodyFound, FixedFindings, Quantiles};
 use crate::experiment::ReportOf;
 use plimsoll_model::Rate;
 use plimsoll_report::{Column, Document, Ink, Role, Table, connections_of, requests, time_us};
@@ -150,6 +150,7 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
             }
         ));
     }
+    doubts.extend(found.became_faster.map(became_faster));
     if found.slow_seconds > 0 {
         doubts.push(format!(
             "In {} of the seconds fewer than 90 % of the requests were answered: {}.",
@@ -160,11 +161,21 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     doubts
 }
 
+fn became_faster(found: BecameFaster) -> String {
+    format!(
+        "Mean latency was {} for the first {}, and {} after that: the service compiles or caches as it runs, or something slowed its beginning. --warm-up 30s, or more, loads it before it is measured.",
+        time_us(found.before_us),
+        plimsoll_model::human_duration(Duration::from_secs_f64(found.after_s)),
+        time_us(found.then_us)
+    )
+}
+
 fn why_slow(found: &FixedFindings) -> String {
-    match found
-        .connections
-        .filter(|used| used.waited_pct >= WAITED_PCT)
-    {
+    let used = found.connections;
+    match used.filter(|used| used.waited_pct >= WAITED_PCT) {
+        _ if found.became_faster.is_some() => {
+            "while it was slow, the service did not carry this rate".to_owned()
+        }
         None => "the service does not carry this rate, or something else used its CPUs".to_owned(),
         Some(used) => format!(
             "{:.0} % of the requests waited because the client's {} were in use, which are too few for this rate or wait for the service; a run with more of them (-c {}) shows which",

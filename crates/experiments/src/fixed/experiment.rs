@@ -3,21 +3,25 @@
 use super::args::{FixedArgs, HELP};
 use super::charts::SecondOf;
 use super::phases::FixedOutcome;
-use super::plan::{AtRate, FixedPlan};
+use super::plan::{AtRate, FixedPlan, FixedPlanner};
 use super::runner::FixedRunner;
 use super::study::FixedFindings;
 use super::{document, judge, offered_rate, plan, shape, study};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use crate::given_again::{self, GivenAgain};
-use plimsoll_engine::visits::VisitPlanner;
 use plimsoll_engine::{Planner, RunError, Runner, Site};
 use plimsoll_model::{
-    CheckedPlan, Condition, ImplausiblePlan, Judgement, Phase, Requirement, RunPlan, Second, Trial,
+    CheckedPlan, Condition, ImplausiblePlan, Judgement, Requirement, RunPlan, Second, Trial,
     human_minutes,
 };
 use plimsoll_report::Document;
 
 pub(super) type FixedTrial = Trial<AtRate, FixedOutcome>;
+
+/// The trial that is not of the warm-up.
+pub(super) fn measured(trials: &[FixedTrial]) -> Option<&FixedTrial> {
+    trials.iter().rfind(|trial| trial.spec.phase.is_level())
+}
 
 /// What does a service answer at this rate?
 #[derive(Debug)]
@@ -46,9 +50,8 @@ impl Experiment for FixedRate {
         let workload = args.load.workload(args.url.as_deref(), root)?;
         let site = Site::of(&workload, root)?;
         let mut plan = plan::plan(&args.load, (asked, phases), workload, &site, root);
-        if let Some(asked) = args.warm_up.warm_up {
-            plan.load.run.warm_up = plan::warm_up(asked, plan.rate)?;
-        }
+        plan.load.service_warm_up = args.warm_up.warm_up;
+        plan::check_warm_up(&plan)?;
         let notes = note.into_iter().collect();
         Ok(Prepared { plan, site, notes })
     }
@@ -97,9 +100,7 @@ impl Experiment for FixedRate {
     }
 
     fn planner(plan: &FixedPlan) -> impl Planner<Setting = AtRate, Outcome = FixedOutcome> {
-        let settings = vec![AtRate::of(plan)];
-        let words = |setting: &AtRate| setting.to_string();
-        VisitPlanner::of(&plan.load.run, settings, words, |_| None)
+        FixedPlanner::new(plan)
     }
 
     fn runner<'a>(
@@ -113,10 +114,8 @@ impl Experiment for FixedRate {
     fn stages(plan: &FixedPlan) -> Vec<Stage> {
         let window = human_minutes(plan.load.run.window);
         let words = format!("{} for {window}", AtRate::of(plan));
-        vec![Stage {
-            phase: Phase::Level { level: None },
-            words,
-        }]
+        let warm_up = Stage::warm_up(&plan.load).into_iter();
+        warm_up.chain([Stage::visits(words)]).collect()
     }
 
     fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings {
@@ -138,7 +137,7 @@ impl Experiment for FixedRate {
     }
 
     fn picture(plan: &FixedPlan, trials: &[FixedTrial]) -> Vec<SecondOf> {
-        let seconds = trials.last().map_or(&[][..], |trial| &trial.seconds);
+        let seconds = measured(trials).map_or(&[][..], |trial| &trial.seconds);
         let measured = seconds.iter().filter(|second| second.measured);
         let of = |second: &Second| SecondOf {
             due: study::due(plan, second),

@@ -1,17 +1,17 @@
 //! Whether a condition holds for the requests of the trial.
 
-use super::experiment::FixedTrial;
+use super::experiment::{FixedTrial, measured};
 use plimsoll_model::{
     Answers, Condition, Goal, Holds, Judgement, LatencyLimit, Share, counted, human_duration,
 };
-use plimsoll_study::judge::{Missed, doubted, trial};
+use plimsoll_study::judge::{Missed, doubted, steady_trial, trial};
 use std::time::Duration;
 
 pub(super) fn judge(trials: &[FixedTrial], condition: &Condition) -> Option<Judgement> {
     let Condition::Kept { goal, at: None } = *condition else {
         return None;
     };
-    let last = trials.last();
+    let last = measured(trials);
     let found = match goal {
         Goal::Latency {
             limit: LatencyLimit::TimesLight(_),
@@ -94,6 +94,11 @@ fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
     let missed = |part: &Answers| Missed {
         of: part.requests(),
         missed: part.missed(limit),
+    };
+    // The last of several rates says nothing about the others.
+    let trial = match last.spec.setting.range {
+        None => steady_trial,
+        Some(_) => trial,
     };
     let judged = trial(
         whole,

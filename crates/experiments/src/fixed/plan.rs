@@ -1,12 +1,16 @@
 //! The plan of a run: one trial at one rate.
 
+use super::experiment::FixedTrial;
+use super::phases::FixedOutcome;
 use crate::args::LoadArgs;
 use crate::defaults::ms;
-use plimsoll_engine::{RunError, Site};
+use plimsoll_engine::order::derive;
+use plimsoll_engine::visits::VisitPlanner;
+use plimsoll_engine::{Next, Planner, Progress, RunError, Site, warm_up};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    CheckedPlan, ImplausiblePlan, PhasedRate, Plan, Rate, RatePhase, ServiceWarmUp, TrialSetting,
-    WarmUp, Workload, human_duration,
+    CheckedPlan, ImplausiblePlan, Phase, PhasedRate, Plan, Rate, RatePhase, ServiceWarmUp,
+    TrialSetting, TrialSpec, WarmUp, Workload, human_duration,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +44,7 @@ pub struct FixedPlan {
 }
 
 impl FixedPlan {
-    /// The load, of which [`FixedPlan::before`] is a warm-up. One rate goes on after its parts, for
+    /// The load, which begins with [`FixedPlan::before`]. One rate goes on after its parts, for
     /// requests that are waited for. Phases begin after a break in which the window opens: so no other
     /// request lies in it.
     pub(super) fn offered(&self) -> PhasedRate {
@@ -179,6 +183,7 @@ pub(super) fn plan(
     let mut load = Plan::blank(workload);
     load.arrivals = args.arrivals.into();
     load.calibration.rated = Some(rate);
+    load.calibration.window = WARM_UP;
     load.run = args.blank_run(args.cpus(site, root), site.interrupts(root));
     load.run.passes = 1;
     load.run.window = window;
@@ -188,16 +193,63 @@ pub(super) fn plan(
     FixedPlan { rate, phases, load }
 }
 
-/// The load before the window: what is asked for, and at least a second.
-pub(super) fn warm_up(asked: ServiceWarmUp, rate: Rate) -> Result<WarmUp, RunError> {
-    let length = match asked {
-        ServiceWarmUp::Time(time) => Some(time),
-        ServiceWarmUp::Requests(n) => Duration::try_from_secs_f64(n as f64 / rate.get()).ok(),
+/// The requests that warm a service up have an end.
+pub(super) fn check_warm_up(plan: &FixedPlan) -> Result<(), RunError> {
+    let Some(ServiceWarmUp::Requests(requests)) = plan.load.service_warm_up else {
+        return Ok(());
     };
-    let length = length.filter(|length| *length <= LONGEST).ok_or_else(|| {
-        RunError::Usage(format!(
-            "the requests of --warm-up take more than a day at {rate}; give fewer, or a higher --rate"
-        ))
-    })?;
-    Ok(WarmUp::fixed(length.max(WARM_UP)))
+    match requests as f64 / plan.rate.get() <= LONGEST.as_secs_f64() {
+        true => Ok(()),
+        false => Err(RunError::Usage(format!(
+            "the requests of --warm-up take more than a day at {}; give fewer, or a higher --rate",
+            plan.rate
+        ))),
+    }
+}
+
+/// Warms the service up at the rate of the trial, if the plan asks for it, and then makes the trial.
+pub(super) struct FixedPlanner<'p> {
+    plan: &'p FixedPlan,
+    visits: VisitPlanner<'p, AtRate, FixedOutcome>,
+}
+
+impl<'p> FixedPlanner<'p> {
+    pub(super) fn new(plan: &'p FixedPlan) -> FixedPlanner<'p> {
+        let words = |setting: &AtRate| setting.to_string();
+        let settings = vec![AtRate::of(plan)];
+        FixedPlanner {
+            plan,
+            visits: VisitPlanner::of(&plan.load.run, settings, words, |_| None),
+        }
+    }
+}
+
+impl Planner for FixedPlanner<'_> {
+    type Setting = AtRate;
+    type Outcome = FixedOutcome;
+
+    fn next(&self, trials: &[FixedTrial]) -> Next<AtRate> {
+        let seed = derive(self.plan.load.run.seed, trials.len() as u64);
+        let at = |rate, _| AtRate { rate, range: None };
+        let rate = Some(self.plan.rate);
+        match warm_up::next(&self.plan.load, trials, rate, at, seed) {
+            Some(spec) => Next::Trial(spec),
+            None => self.visits.next(trials),
+        }
+    }
+
+    fn progress(&self, trials: &[FixedTrial]) -> Progress {
+        let visits = self.visits.progress(trials);
+        Progress {
+            left: visits.left + warm_up::left(&self.plan.load, trials),
+            ..visits
+        }
+    }
+
+    fn describe(&self, spec: &TrialSpec<AtRate>) -> String {
+        match spec.phase {
+            Phase::WarmUp => format!("warm-up at {}", spec.setting),
+            _ => self.visits.describe(spec),
+        }
+    }
 }

@@ -39,7 +39,7 @@ impl Runner<AtRate, FixedOutcome> for FixedRunner<'_> {
         let Some(mut trial) = self.load.run(spec, observer, stop)? else {
             return Ok(None);
         };
-        // Without that of the warm-up, and what comes after them.
+        // Without that before the window, and what comes after them; a warm-up of the service has none.
         let phases = std::mem::take(&mut trial.work.phases).into_iter();
         let (before, parts) = self.parts;
         let phases = phases.skip(before).take(parts);

@@ -1,10 +1,13 @@
 //! From the trial to findings: pure.
 
-use super::experiment::FixedTrial;
+use super::experiment::{FixedTrial, measured};
 use super::phases::{self, PhaseFound, Sums};
 use super::plan::FixedPlan;
-use plimsoll_model::{CpuTime, Errors, Histogram, Rate, RequestFinding, Second, Work, Workload};
+use plimsoll_model::{
+    Answers, CpuTime, Errors, Histogram, Rate, RequestFinding, Second, Slot, Work, Workload,
+};
 use plimsoll_study::bootstrap::shows_quantile;
+use plimsoll_study::course::became_faster_after;
 use plimsoll_study::requests::each;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -49,10 +52,24 @@ pub struct FixedFindings {
     /// Seconds in which fewer than 90 % of the requests asked for were answered, and fewer than five
     /// standard deviations of a Poisson process below them.
     pub slow_seconds: usize,
+    /// Where each of the first parts of the time had at least twice the mean latency of all but one of
+    /// the others: null where none did so, where the rate changes, and for less than two seconds.
+    pub became_faster: Option<BecameFaster>,
     /// Of several requests, each by itself; empty for one.
     pub requests: Vec<RequestFinding>,
     /// Where the rate changes: its phases in order, neighbours joined into 20 at most.
     pub phases: Vec<PhaseFound>,
+}
+
+/// Latency that fell in the course of the trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct BecameFaster {
+    /// How long it was high, in seconds from the beginning of the window.
+    pub after_s: f64,
+    /// Mean latency of the requests that were due until then, in microseconds.
+    pub before_us: f64,
+    /// That of the others.
+    pub then_us: f64,
 }
 
 /// Connections that the client keeps open.
@@ -145,7 +162,7 @@ pub(super) fn is_slow(second: &Second, asked: f64) -> bool {
 }
 
 pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings {
-    let Some(trial) = trials.last() else {
+    let Some(trial) = measured(trials) else {
         return FixedFindings::default();
     };
     let work = &trial.work;
@@ -197,6 +214,7 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
             .iter()
             .filter(|second| is_slow(second, due(plan, second)))
             .count(),
+        became_faster: became_faster(plan, &trial.outcome.phases),
         requests: requests(plan, trial),
         phases,
     }
@@ -211,6 +229,25 @@ fn connections(plan: &FixedPlan, work: &Work) -> Option<ConnectionsFound> {
         connections: used.connections,
         streams: http.streams(),
         waited_pct: 100.0 * used.waited as f64 / work.intended.max(1) as f64,
+    })
+}
+
+/// Of one rate: with several, latency differs by them.
+fn became_faster(plan: &FixedPlan, parts: &[Answers]) -> Option<BecameFaster> {
+    if !plan.phases.is_empty() {
+        return None;
+    }
+    let after = became_faster_after(parts, |part| part.latency.mean())?;
+    let lengths = plan.parts().into_iter().take(after);
+    let mean_us = |parts: &[Answers]| {
+        let mut all = Slot::default();
+        parts.iter().for_each(|part| all.merge(&part.latency));
+        all.mean().map(|mean| mean.as_secs_f64() * 1e6)
+    };
+    Some(BecameFaster {
+        after_s: lengths.map(|part| part.length.as_secs_f64()).sum(),
+        before_us: mean_us(&parts[..after])?,
+        then_us: mean_us(&parts[after..])?,
     })
 }
 

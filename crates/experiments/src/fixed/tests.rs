@@ -1,13 +1,15 @@
 //! What flags ask for, and what follows from a trial.
 
 use super::FixedFindings;
+use super::judge::judge;
 use super::phases::{self, FixedOutcome, PhaseFound};
-use super::plan::{AtRate, FixedPlan, asked, warm_up};
+use super::plan::{AtRate, FixedPlan, FixedPlanner, asked, check_warm_up};
 use super::study::{ConnectionsFound, due, findings, is_slow};
 use crate::experiment::Experiment;
+use plimsoll_engine::{Next, Planner};
 use plimsoll_model::{
-    Answers, CpuTime, HttpService, Phase, Plan, Rate, RatePhase, Second, ServiceUse, ServiceWarmUp,
-    Slot, Trial, TrialSpec, Workload,
+    Answers, Condition, CpuTime, Holds, HttpService, Phase, Plan, Rate, RatePhase, Second,
+    ServiceUse, ServiceWarmUp, Slot, Trial, TrialSetting, TrialSpec, WarmUp, Workload,
 };
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -28,15 +30,98 @@ fn a_number_of_requests_is_a_time_at_the_rate() {
 }
 
 #[test]
-fn a_service_is_warmed_up_for_a_time_or_for_requests_at_the_rate() {
-    let rate = Rate::per_second(100.0).unwrap();
-    let seconds = |asked| warm_up(asked, rate).map(|length| length.max.as_secs_f64());
-    let time = |s| ServiceWarmUp::Time(Duration::from_secs_f64(s));
-    assert_eq!(seconds(time(30.0)).unwrap(), 30.0);
-    assert_eq!(seconds(time(0.5)).unwrap(), 1.0, "as without");
-    assert_eq!(seconds(ServiceWarmUp::Requests(500)).unwrap(), 5.0);
-    let refused = seconds(ServiceWarmUp::Requests(1_000_000_000)).unwrap_err();
+fn the_requests_of_a_warm_up_have_an_end() {
+    let mut plan = plan_at(100.0);
+    plan.load.service_warm_up = Some(ServiceWarmUp::Requests(500));
+    assert!(check_warm_up(&plan).is_ok());
+    plan.load.service_warm_up = Some(ServiceWarmUp::Requests(1_000_000_000));
+    let refused = check_warm_up(&plan).unwrap_err();
     assert!(refused.to_string().contains("more than a day"), "{refused}");
+}
+
+fn plan_at(rps: f64) -> FixedPlan {
+    let http = HttpService::get("http://h/", 1, Duration::from_secs(1));
+    let rate = Rate::per_second(rps).unwrap();
+    let mut load = Plan::blank(Workload::Http(http));
+    load.calibration.window = Duration::from_secs(1);
+    load.run.passes = 1;
+    load.run.window = Duration::from_secs(10);
+    FixedPlan {
+        rate,
+        phases: Vec::new(),
+        load,
+    }
+}
+
+#[test]
+fn a_service_is_warmed_up_until_it_has_answered_and_then_measured_once() {
+    let mut plan = plan_at(400.0);
+    plan.load.service_warm_up = Some(ServiceWarmUp::Requests(500));
+    let planner = FixedPlanner::new(&plan);
+    let mut trials: Vec<Trial<AtRate, FixedOutcome>> = Vec::new();
+    let mut phases = Vec::new();
+    while let Next::Trial(spec) = planner.next(&trials) {
+        let rate = spec.setting.rate().unwrap();
+        phases.push((spec.phase, rate.get()));
+        let mut trial = Trial::begun(spec, 0);
+        // A queue is left after each: 400 are sent in a second.
+        trial.work.completed = 200;
+        trial.took = Duration::from_secs(1);
+        trials.push(trial);
+    }
+    let level = Phase::Level { level: None };
+    let warm_up = (Phase::WarmUp, 400.0);
+    assert_eq!(phases, [warm_up, warm_up, warm_up, (level, 400.0)]);
+    assert_eq!(findings(&plan, &trials[..3]), FixedFindings::default());
+    assert_eq!(findings(&plan, &trials).completed, 200);
+}
+
+/// Ten seconds at 100/s in equal parts, of which so many are slow at first.
+fn that_is_slow_at_first(slow: usize) -> (FixedPlan, Trial<AtRate, FixedOutcome>) {
+    let plan = plan_at(100.0);
+    let level = Phase::Level { level: None };
+    let spec = TrialSpec::blank(level, AtRate::of(&plan), plan.load.run.window);
+    let mut trial: Trial<AtRate, FixedOutcome> = Trial::begun(spec, 0);
+    for nth in 0..plan.parts().len() {
+        let mut part = Answers::default();
+        for _ in 0..50 {
+            let ms = if nth < slow { 80 } else { 1 };
+            part.latency.record_ns(ms * 1_000_000);
+            trial.work.count(Duration::from_millis(ms));
+            trial.work.intended += 1;
+        }
+        trial.outcome.phases.push(part);
+    }
+    (plan, trial)
+}
+
+#[test]
+fn a_service_that_gets_faster_within_the_trial_has_not_broken_a_goal() {
+    let goal = Condition::Kept {
+        goal: "p99<10ms".parse().unwrap(),
+        at: None,
+    };
+    let judged = |trial: &Trial<_, _>| judge(std::slice::from_ref(trial), &goal).unwrap();
+    let (plan, trial) = that_is_slow_at_first(12);
+    let found = judged(&trial);
+    assert_eq!(found.holds, Holds::Undecided, "{found:?}");
+    assert!(found.why.contains("got faster"), "{found:?}");
+    let found = findings(&plan, &[trial]);
+    let fell = found.became_faster.unwrap();
+    assert!((fell.after_s - 12.0 * 0.495).abs() < 1e-9, "{fell:?}");
+    assert_eq!((fell.before_us, fell.then_us), (80_000.0, 1000.0));
+    let doubts = super::document::doubts(&found).join(" ");
+    assert!(doubts.contains("--warm-up"), "{doubts}");
+
+    let (plan, mut trial) = that_is_slow_at_first(20);
+    assert_eq!(judged(&trial).holds, Holds::No);
+    assert_eq!(findings(&plan, &[trial.clone()]).became_faster, None);
+    // Where the rate changes, the last part is one of another rate.
+    let (_, several) = that_is_slow_at_first(12);
+    let rate = trial.spec.setting.rate;
+    trial.outcome = several.outcome;
+    trial.spec.setting.range = Some((rate, rate));
+    assert_eq!(judged(&trial).holds, Holds::No);
 }
 
 /// Two seconds at 1,000/s, of which so many are answered, each after a millisecond.
@@ -168,7 +253,7 @@ fn phases_have_their_own_rates_and_long_lists_are_joined() {
     assert_eq!(AtRate::of(&plan).to_string(), "100/s to 300/s");
 
     // The first phase begins 1.1 s after the load, at the rate of the warm-up.
-    plan.load.run.warm_up = warm_up(ServiceWarmUp::Requests(1), plan.rate).unwrap();
+    plan.load.run.warm_up = WarmUp::fixed(Duration::from_secs(1));
     let second = |at_ms| Second {
         at: Duration::from_millis(at_ms),
         length: Duration::from_secs(1),

@@ -9,6 +9,7 @@ use plimsoll_control::Scratch;
 use plimsoll_engine::drain::undecidable;
 use plimsoll_engine::{ExternalLoad, Planner, RunError, Runner, Site};
 use plimsoll_host::Root;
+use plimsoll_load::external::unknown_values;
 use plimsoll_load::http::possible_connections;
 use plimsoll_model::{
     CheckedPlan, Condition, Findings, Goal, ImplausiblePlan, Judgement, LatencyLimit, LoadCommand,
@@ -61,7 +62,12 @@ impl Experiment for Sweep {
         if let Some(why) = undecidable(&plan) {
             return Err(RunError::Usage(why));
         }
-        Ok(Prepared::new(plan, site))
+        let notes = args
+            .load_command
+            .iter()
+            .filter_map(|of| unplaced(of))
+            .collect();
+        Ok(Prepared { plan, site, notes })
     }
 
     fn reopen(
@@ -217,6 +223,17 @@ fn external_load(args: &SweepArgs, command: &str, root: &Root) -> Result<Workloa
     };
     plimsoll_load::external::check(&load)?;
     Ok(Workload::Command(load))
+}
+
+/// A remark about names in braces that have no value.
+fn unplaced(command: &str) -> Option<String> {
+    let unknown = unknown_values(command);
+    (!unknown.is_empty()).then(|| {
+        format!(
+            "--load-command: {} stays as it is; values are {{rate}}, {{duration}}, {{seed}}, {{url}} and {{out}}",
+            unknown.join(", ")
+        )
+    })
 }
 
 /// A flag, its value as it was given, and the one recorded.

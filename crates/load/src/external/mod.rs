@@ -11,15 +11,17 @@ mod line;
 mod pgbench;
 mod process;
 mod shell_line;
+mod values;
 mod wrk2;
 
 pub use address::connect;
 use plimsoll_model::{Errors, Histogram, LoadFormat, Work, sort_by_number};
-pub use process::{LoadParameters, RunningCommand, check, start};
+pub use process::{RunningCommand, start};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
+pub use values::{LoadParameters, check, unknown_values};
 
 /// A longer output is not that of a generator.
 const MOST_BYTES: u64 = 64 << 20;

@@ -1,6 +1,7 @@
 //! An external load generator as a process.
 
 use super::shell_line::{Variable, with_variables};
+use super::values::LoadParameters;
 use super::{Output, read};
 use crate::LoadError;
 use crate::output_tail::last_lines;
@@ -8,7 +9,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use percent_encoding::percent_decode_str;
 use plimsoll_control::{Scratch, Working};
 use plimsoll_model::{
-    CpuSet, HIDDEN, LoadCommand, LoadFormat, Rate, human_duration, secrets_of_url, shown_url,
+    CpuSet, HIDDEN, LoadCommand, LoadFormat, human_duration, secrets_of_url, shown_url,
 };
 use plimsoll_pool::keep_this_thread_on;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -29,73 +30,6 @@ const POLL: Duration = Duration::from_millis(20);
 const LAST_LINES: usize = 3;
 /// The folder of a trial in the scratch directory.
 const FOLDER: &str = "trial";
-
-/// What the command of a trial gets.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LoadParameters {
-    pub rate: Rate,
-    /// In whole seconds.
-    pub duration: Duration,
-    pub seed: u64,
-}
-
-impl LoadParameters {
-    /// The rate as commands get it: whole from 100/s up, because many take whole ones only, and
-    /// else with two decimals.
-    fn rate(self) -> String {
-        match self.rate.get() {
-            rate if rate >= 100.0 => format!("{rate:.0}"),
-            rate => format!("{rate:.2}"),
-        }
-    }
-
-    /// The command with its numbers.
-    fn substitute_into(self, command: &str) -> String {
-        let duration = self.duration.as_secs().to_string();
-        let seed = (self.seed % (1 << 31)).to_string();
-        let numbers = [
-            ("{rate}", self.rate()),
-            ("{duration}", duration),
-            ("{seed}", seed),
-        ];
-        let placed = |line: String, (name, value): &(&str, String)| line.replace(name, value);
-        numbers.iter().fold(command.to_owned(), placed)
-    }
-}
-
-/// Whether a command asks for what it needs.
-///
-/// # Errors
-/// A [`LoadError::Mistake`] that says what it lacks.
-pub fn check(load: &LoadCommand) -> Result<(), LoadError> {
-    let lacks = |what: &str, why: &str| {
-        LoadError::mistake(format!(
-            "--load-command: '{}' has no {{{what}}}, {why}; see docs/load-commands.md",
-            load.command
-        ))
-    };
-    for (what, why) in [
-        ("rate", "where it gets the requests per second of a trial"),
-        ("duration", "where it gets how many seconds a trial lasts"),
-    ] {
-        if !load.command.contains(&format!("{{{what}}}")) {
-            return lacks(what, why);
-        }
-    }
-    let needs_file = matches!(
-        load.format,
-        LoadFormat::K6 | LoadFormat::Fortio | LoadFormat::Pgbench
-    );
-    if needs_file && !load.command.contains("{out}") {
-        let flag = match load.format {
-            LoadFormat::K6 => "as in --summary-export {out}",
-            LoadFormat::Fortio => "as in -json {out}",
-            _ => "as in --log --log-prefix={out}",
-        };
-        return lacks("out", flag);
-    }
-    Ok(())
-}
 
 /// A running command. Dropping it ends all its processes.
 #[derive(Debug)]
