@@ -4,11 +4,14 @@
 For each rate: CPU time per request against nginx with one worker on CPU 0, the
 generators in turn on CPU 1, several rounds, each in a new order. At 20,000/s
 also the error of the median against a server that answers after 200 us and polls
-on CPU 0, and what plimsoll was late by. Beside it the CPU time that one sleep and
-wake-up takes here, which no generator can save that sends each request when it is
-due. CPU time is the kernel's account of the
+on CPU 0, and what plimsoll was late by. CPU time is the kernel's account of the
 whole process (wait4) over the requests that it sent; that of plimsoll is its
 own account of its window.
+
+Beside it a lower bound: the CPU time per request of a generator that knows all
+times in advance, sends none later than plimsoll's slip p99, needs as little to send
+and read as the cheapest one here (its CPU time at the highest rate), and sleeps at
+the price that one sleep and wake-up has here.
 
     bench/generators.py [--rounds 5] [--seconds 5] [--wrk2 PATH] [--k6 PATH]
 
@@ -18,6 +21,7 @@ source and k6 by `go install go.k6.io/k6@latest`; without a path each is left ou
 
 import argparse
 import json
+import math
 import os
 import random
 import re
@@ -108,6 +112,39 @@ def wake_up_us():
     return used / sleeps * 1e6
 
 
+def least_us(rate, late_us, wake_us, request_us, requests=4000):
+    """The least CPU time per request at Poisson times, each sent up to `late_us` after its time.
+
+    Awake times are chosen by dynamic programming. One lasts at least from the latest start of its first
+    request to the time of its last, and as long as its requests take; a sleep before it costs `wake_us`,
+    which the time between them has to have room for. Queues within an awake time are left out, which
+    only lowers the bound.
+    """
+    draw, due = random.Random(1), [0.0]
+    for _ in range(requests - 1):
+        due.append(due[-1] + draw.expovariate(rate / 1e6))
+    best = [0.0]
+    for end in range(1, requests + 1):
+        costs = []
+        for first in range(end - 1, max(-1, end - 200), -1):
+            may_sleep = first == 0 or due[first] + late_us - due[first - 1] >= wake_us
+            awake = max((end - first) * request_us, due[end - 1] - due[first] - late_us)
+            costs.append(best[first] + wake_us + awake if may_sleep else math.inf)
+        best.append(min(costs))
+    return best[-1] / requests
+
+
+def print_least(cost, wake_us):
+    """The lower bound, beside plimsoll's own figure."""
+    request_us = min(r["cpu_us"] for (_, rate), runs in cost.items() for r in runs if rate == max(RATES))
+    print(f"\nlower bound, with {request_us:.1f} us to send and read, and no request later than plimsoll's slip p99")
+    for rate in RATES:
+        runs = cost["plimsoll", rate]
+        late_us = statistics.median(r["slip_p99_us"] for r in runs)
+        ours = statistics.median(r["cpu_us"] for r in runs)
+        print(f"  {rate:,}/s: {least_us(rate, late_us, wake_us, request_us):.1f} us; plimsoll {ours:.1f} us")
+
+
 def rounds(tools, url, rates, args):
     runs = {}
     tasks = [(name, rate) for name in tools for rate in rates]
@@ -163,6 +200,7 @@ def main():
         of = {name: statistics.median(r["cpu_us"] for r in cost[name, rate]) for name in tools}
         others = [f"plimsoll / {name} {of['plimsoll'] / of[name]:.2f}" for name in tools if name != "plimsoll"]
         print(f"  {rate:,}/s: " + ", ".join(others))
+    print_least(cost, statistics.median(wakes))
 
 
 if __name__ == "__main__":
