@@ -9,6 +9,7 @@ use plimsoll_model::{
     Goal, Holds, Judgement, LimitSide, Measure, NamedFigure, Plan, Rate, Share, Trial,
 };
 use statrs::distribution::{Binomial, DiscreteCDF};
+use std::time::Duration;
 
 /// Both tails together: an interval of 95 %.
 const TAIL: f64 = 0.025;
@@ -303,10 +304,19 @@ fn unless_together(holds: Holds, parts: &[Missed], allowed: f64) -> Holds {
     }
 }
 
-/// The same of equal parts of one rate, of which the last do not contradict the others.
-pub fn steady_trial(whole: Missed, parts: &[Missed], allowed: f64) -> Judgement {
+/// The same of equal parts of one rate, of which the last do not contradict the others. `means` are their
+/// mean latencies.
+pub fn steady_trial(
+    whole: Missed,
+    (parts, means): (&[Missed], &[Duration]),
+    allowed: f64,
+) -> Judgement {
     let judged = trial(whole, parts, allowed);
     match course::of_misses(judged.holds, parts, allowed) {
+        None if judged.holds == Holds::No && course::falls_at_the_end(means) => doubted(
+            judged,
+            "latency falls towards its end: the service works off a queue; --warm-up, or a longer run, decides",
+        ),
         None => judged,
         Some(Course::Faster) => doubted(
             judged,
@@ -318,6 +328,30 @@ pub fn steady_trial(whole: Missed, parts: &[Missed], allowed: f64) -> Judgement 
             "too many towards its end: the service got slower; a longer run decides",
         ),
     }
+}
+
+/// Whether the mean of a share lies below a limit, both in percent and from equal parts of the time: by an
+/// interval of Student's t, on which the last half of the parts has to agree. `None` of fewer than three.
+pub fn mean_below(parts: &[f64], limit: f64) -> Option<Judgement> {
+    let below = |parts: &[f64]| {
+        let mean = student::mean(parts)?;
+        let (low, high) = (mean.low?, mean.high?);
+        let holds = match (high < limit, low >= limit) {
+            (true, _) => Holds::Yes,
+            (_, true) => Holds::No,
+            _ => Holds::Undecided,
+        };
+        Some((
+            holds,
+            format!("{:.1} % ({low:.1} to {high:.1})", mean.value),
+        ))
+    };
+    let (holds, why) = below(parts)?;
+    let judged = Judgement { holds, why };
+    Some(match below(&parts[parts.len() / 2..]) {
+        Some((tail, why)) if tail != holds => doubted(judged, &format!("{why} in its last half")),
+        _ => judged,
+    })
 }
 
 /// `None` where the parts do not differ, or are too few.
@@ -481,6 +515,33 @@ mod tests {
             trial(whole, &[], 0.01).why,
             "60 of 2000 requests miss it (3.00 %, 1.00 % allowed)"
         );
+    }
+
+    #[test]
+    fn a_queue_that_is_worked_off_leaves_a_broken_goal_undecided() {
+        let parts = [Missed { of: 50, missed: 50 }; 20];
+        let of = |mean: fn(u64) -> u64| {
+            let means: Vec<Duration> = (0..20).map(mean).map(Duration::from_millis).collect();
+            steady_trial(Missed::sum(&parts), (&parts, &means), 0.01).holds
+        };
+        assert_eq!(of(|nth| 6000 - 300 * nth), Holds::Undecided);
+        assert_eq!(of(|nth| 300 * nth), Holds::No);
+        assert_eq!(of(|nth| 40 + nth % 3), Holds::No);
+    }
+
+    #[test]
+    fn a_share_of_cpu_time_is_decided_where_the_last_half_agrees() {
+        let of = |parts: &[f64], limit| mean_below(parts, limit).map(|judged| judged.holds);
+        let steady = [30.0, 31.0, 29.0, 30.0, 30.5, 29.5, 30.0, 31.0, 30.0, 29.0];
+        assert_eq!(of(&steady, 40.0), Some(Holds::Yes));
+        assert_eq!(of(&steady, 20.0), Some(Holds::No));
+        assert_eq!(of(&steady, 30.2), Some(Holds::Undecided));
+        // 90 % in the last second only, or 80 % in the first three.
+        let at_last = [8.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0, 8.0, 90.0, 90.0];
+        assert_eq!(of(&at_last, 60.0), Some(Holds::Undecided));
+        let at_first = [80.0, 80.0, 80.0, 80.0, 80.0, 8.0, 8.0, 8.0, 8.0, 8.0];
+        assert_eq!(of(&at_first, 15.0), Some(Holds::Undecided));
+        assert_eq!(of(&[8.0, 8.0], 60.0), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::charts::{self, SecondOf};
 use super::experiment::FixedRate;
 use super::phases::PhaseFound;
-use super::study::{BecameFaster, BodyFound, FixedFindings, Quantiles};
+use super::study::{BodyFound, FixedFindings, LatencyChange, Quantiles};
 use crate::experiment::ReportOf;
 use plimsoll_model::Rate;
 use plimsoll_report::{Column, Document, Ink, Role, Table, connections_of, requests, time_us};
@@ -150,7 +150,7 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
             }
         ));
     }
-    doubts.extend(found.became_faster.map(became_faster));
+    doubts.extend(found.latency_changed.map(latency_changed));
     if found.slow_seconds > 0 {
         doubts.push(format!(
             "In {} of the seconds fewer than 90 % of the requests were answered: {}.",
@@ -161,9 +161,17 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     doubts
 }
 
-fn became_faster(found: BecameFaster) -> String {
+fn latency_changed(found: LatencyChange) -> String {
+    let why = match found.is_fall() {
+        true => {
+            "the service compiles or caches as it runs, or something slowed its beginning. --warm-up 30s, or more, loads it before it is measured."
+        }
+        false => {
+            "the service got slower, or something slowed its end. A longer run shows whether it stays so."
+        }
+    };
     format!(
-        "Mean latency was {} for the first {}, and {} after that: the service compiles or caches as it runs, or something slowed its beginning. --warm-up 30s, or more, loads it before it is measured.",
+        "Mean latency was {} for the first {}, and {} after that: {why}",
         time_us(found.before_us),
         plimsoll_model::human_duration(Duration::from_secs_f64(found.after_s)),
         time_us(found.then_us)
@@ -173,7 +181,7 @@ fn became_faster(found: BecameFaster) -> String {
 fn why_slow(found: &FixedFindings) -> String {
     let used = found.connections;
     match used.filter(|used| used.waited_pct >= WAITED_PCT) {
-        _ if found.became_faster.is_some() => {
+        _ if found.latency_changed.is_some_and(LatencyChange::is_fall) => {
             "while it was slow, the service did not carry this rate".to_owned()
         }
         None => "the service does not carry this rate, or something else used its CPUs".to_owned(),

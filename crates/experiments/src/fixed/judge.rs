@@ -4,7 +4,7 @@ use super::experiment::{FixedTrial, measured};
 use plimsoll_model::{
     Answers, Condition, Goal, Holds, Judgement, LatencyLimit, Share, counted, human_duration,
 };
-use plimsoll_study::judge::{Missed, doubted, steady_trial, trial};
+use plimsoll_study::judge::{Missed, doubted, mean_below, steady_trial, trial};
 use std::time::Duration;
 
 pub(super) fn judge(trials: &[FixedTrial], condition: &Condition) -> Option<Judgement> {
@@ -30,22 +30,26 @@ pub(super) fn judge(trials: &[FixedTrial], condition: &Condition) -> Option<Judg
     })
 }
 
-/// Of one trial: there is no interval.
+/// From the seconds of one rate; of several rates, or fewer than three seconds, there is no interval.
 fn cpu(last: Option<&FixedTrial>, limit: Share) -> Judgement {
     let used = last.and_then(|last| last.machine.service_share(last.service.as_ref()));
-    let Some(used) = used else {
+    let (Some(last), Some(used)) = (last, used) else {
         return Judgement {
             holds: Holds::Undecided,
             why: "its CPU use is unknown".to_owned(),
         };
     };
-    Judgement {
+    let measured = last.seconds.iter().filter(|second| second.measured);
+    let seconds: Option<Vec<f64>> = measured.map(|s| Some(100.0 * s.cpu?.get())).collect();
+    let seconds = seconds.filter(|_| last.spec.setting.range.is_none());
+    let by_seconds = seconds.and_then(|seconds| mean_below(&seconds, 100.0 * limit.get()));
+    by_seconds.unwrap_or_else(|| Judgement {
         holds: match used < limit {
             true => Holds::Yes,
             false => Holds::No,
         },
-        why: format!("{:.1} %, of one trial", 100.0 * used.get()),
-    }
+        why: format!("{:.1} %, without an interval", 100.0 * used.get()),
+    })
 }
 
 /// Of random events that come three times in a window on average, at least one is in it with a probability
@@ -95,10 +99,12 @@ fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
         of: part.requests(),
         missed: part.missed(limit),
     };
+    let means: Option<Vec<Duration>> = parts.iter().map(|part| part.latency.mean()).collect();
+    let means = means.unwrap_or_default();
     // The last of several rates says nothing about the others.
-    let trial = match last.spec.setting.range {
-        None => steady_trial,
-        Some(_) => trial,
+    let trial = |whole, parts: &[Missed], allowed| match last.spec.setting.range {
+        None => steady_trial(whole, (parts, &means), allowed),
+        Some(_) => trial(whole, parts, allowed),
     };
     let judged = trial(
         whole,

@@ -12,7 +12,7 @@ use std::time::Duration;
 #[serde(default)]
 pub struct FixedOutcome {
     /// Of one rate, those of equal parts of the time, in which requests are slow together; empty for
-    /// less than two seconds.
+    /// less than half a second.
     pub(super) phases: Vec<Answers>,
 }
 

@@ -26,7 +26,7 @@ const WARM_UP: Duration = ms(1000);
 const LEAD: Duration = ms(100);
 /// Of a window at one rate.
 const PARTS: u32 = 20;
-const SHORTEST_IN_PARTS: Duration = ms(2000);
+const SHORTEST_IN_PARTS: Duration = ms(500);
 /// That of `--duration`.
 pub(super) const LONGEST: Duration = Duration::from_secs(24 * 3600);
 

@@ -7,7 +7,7 @@ use plimsoll_model::{
     Answers, CpuTime, Errors, Histogram, Rate, RequestFinding, Second, Slot, Work, Workload,
 };
 use plimsoll_study::bootstrap::shows_quantile;
-use plimsoll_study::course::became_faster_after;
+use plimsoll_study::course::changed_after;
 use plimsoll_study::requests::each;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,24 +52,30 @@ pub struct FixedFindings {
     /// Seconds in which fewer than 90 % of the requests asked for were answered, and fewer than five
     /// standard deviations of a Poisson process below them.
     pub slow_seconds: usize,
-    /// Where each of the first parts of the time had at least twice the mean latency of all but one of
-    /// the others: null where none did so, where the rate changes, and for less than two seconds.
-    pub became_faster: Option<BecameFaster>,
+    /// Where each of the first parts of the time, or of the last, had at least twice the mean latency of all
+    /// but one of the others: null where none did so, where the rate changes, and for less than half a second.
+    pub latency_changed: Option<LatencyChange>,
     /// Of several requests, each by itself; empty for one.
     pub requests: Vec<RequestFinding>,
     /// Where the rate changes: its phases in order, neighbours joined into 20 at most.
     pub phases: Vec<PhaseFound>,
 }
 
-/// Latency that fell in the course of the trial.
+/// Latency that fell or rose in the course of the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct BecameFaster {
-    /// How long it was high, in seconds from the beginning of the window.
+pub struct LatencyChange {
+    /// When, in seconds from the beginning of the window.
     pub after_s: f64,
     /// Mean latency of the requests that were due until then, in microseconds.
     pub before_us: f64,
     /// That of the others.
     pub then_us: f64,
+}
+
+impl LatencyChange {
+    pub(super) fn is_fall(self) -> bool {
+        self.then_us < self.before_us
+    }
 }
 
 /// Connections that the client keeps open.
@@ -214,7 +220,7 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
             .iter()
             .filter(|second| is_slow(second, due(plan, second)))
             .count(),
-        became_faster: became_faster(plan, &trial.outcome.phases),
+        latency_changed: latency_changed(plan, &trial.outcome.phases),
         requests: requests(plan, trial),
         phases,
     }
@@ -233,18 +239,19 @@ fn connections(plan: &FixedPlan, work: &Work) -> Option<ConnectionsFound> {
 }
 
 /// Of one rate: with several, latency differs by them.
-fn became_faster(plan: &FixedPlan, parts: &[Answers]) -> Option<BecameFaster> {
+fn latency_changed(plan: &FixedPlan, parts: &[Answers]) -> Option<LatencyChange> {
     if !plan.phases.is_empty() {
         return None;
     }
-    let after = became_faster_after(parts, |part| part.latency.mean())?;
+    let means: Option<Vec<Duration>> = parts.iter().map(|part| part.latency.mean()).collect();
+    let after = changed_after(&means?)?;
     let lengths = plan.parts().into_iter().take(after);
     let mean_us = |parts: &[Answers]| {
         let mut all = Slot::default();
         parts.iter().for_each(|part| all.merge(&part.latency));
         all.mean().map(|mean| mean.as_secs_f64() * 1e6)
     };
-    Some(BecameFaster {
+    Some(LatencyChange {
         after_s: lengths.map(|part| part.length.as_secs_f64()).sum(),
         before_us: mean_us(&parts[..after])?,
         then_us: mean_us(&parts[after..])?,

@@ -107,7 +107,7 @@ fn a_service_that_gets_faster_within_the_trial_has_not_broken_a_goal() {
     assert_eq!(found.holds, Holds::Undecided, "{found:?}");
     assert!(found.why.contains("got faster"), "{found:?}");
     let found = findings(&plan, &[trial]);
-    let fell = found.became_faster.unwrap();
+    let fell = found.latency_changed.unwrap();
     assert!((fell.after_s - 12.0 * 0.495).abs() < 1e-9, "{fell:?}");
     assert_eq!((fell.before_us, fell.then_us), (80_000.0, 1000.0));
     let doubts = super::document::doubts(&found).join(" ");
@@ -115,7 +115,7 @@ fn a_service_that_gets_faster_within_the_trial_has_not_broken_a_goal() {
 
     let (plan, mut trial) = that_is_slow_at_first(20);
     assert_eq!(judged(&trial).holds, Holds::No);
-    assert_eq!(findings(&plan, &[trial.clone()]).became_faster, None);
+    assert_eq!(findings(&plan, &[trial.clone()]).latency_changed, None);
     // Where the rate changes, the last part is one of another rate.
     let (_, several) = that_is_slow_at_first(12);
     let rate = trial.spec.setting.rate;

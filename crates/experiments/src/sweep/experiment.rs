@@ -228,12 +228,15 @@ fn external_load(args: &SweepArgs, command: &str, root: &Root) -> Result<Workloa
 /// A remark about names in braces that have no value.
 fn unplaced(command: &str) -> Option<String> {
     let unknown = unknown_values(command);
-    (!unknown.is_empty()).then(|| {
-        format!(
-            "--load-command: {} stays as it is; values are {{rate}}, {{duration}}, {{seed}}, {{url}} and {{out}}",
-            unknown.join(", ")
-        )
-    })
+    let stay = match unknown.len() {
+        0 => return None,
+        1 => "stays as it is",
+        _ => "stay as they are",
+    };
+    Some(format!(
+        "--load-command: {} {stay}; values are {{rate}}, {{duration}}, {{seed}}, {{url}} and {{out}}",
+        unknown.join(", ")
+    ))
 }
 
 /// A flag, its value as it was given, and the one recorded.

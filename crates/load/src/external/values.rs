@@ -46,7 +46,7 @@ pub fn unknown_values(command: &str) -> Vec<String> {
         !name.is_empty()
             && name
                 .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+                .all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
     };
     let mut found = Vec::new();
     for (at, _) in command.match_indices('{') {
@@ -103,6 +103,9 @@ mod tests {
     fn names_in_braces_that_have_no_value_are_found() {
         let all = "g -R {rate} {out} -t {threads} {url} ${path} {a,b} {} awk '{print $1}' {n_c} {";
         assert_eq!(unknown_values(all), ["{threads}", "{n_c}"]);
-        assert_eq!(unknown_values("{{rate}} {{conns}}"), ["{conns}"]);
+        assert_eq!(
+            unknown_values("{{rate}} {{conns}} {Rate}"),
+            ["{conns}", "{Rate}"]
+        );
     }
 }
