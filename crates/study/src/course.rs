@@ -11,6 +11,23 @@ use std::time::Duration;
 /// A record may hold any number of parts, and the order of each pair of them is looked at.
 const MOST_PARTS: usize = 100;
 
+/// Mean latency of the requests of a part, or what it is at least because some of them had no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeanLatency {
+    Of(Duration),
+    AtLeast(Duration),
+}
+
+impl MeanLatency {
+    /// Those without an answer took longer than any that had one.
+    fn ranked(self) -> f64 {
+        match self {
+            MeanLatency::Of(mean) => mean.as_secs_f64(),
+            MeanLatency::AtLeast(_) => f64::INFINITY,
+        }
+    }
+}
+
 /// Which way a service went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
@@ -43,23 +60,39 @@ pub fn of_misses(shown: Holds, parts: &[Missed], allowed: f64) -> Option<Course>
 /// 0.8 % of trials.
 const FALLS: f64 = 2.2;
 
-/// Whether mean latency falls within the last half or the last quarter of the parts: a queue that the service
-/// works off. What it does without the queue is unknown then.
-pub fn falls_at_the_end(means: &[Duration]) -> bool {
-    if means.len() > MOST_PARTS {
+/// Whether mean latency falls within the last half or the last quarter of the parts that were answered: as
+/// where a service works off a queue. What it does without the queue is unknown then. Requests that had no answer
+/// at the end waited the less the later they came, so the parts from the first of them on show nothing; and where
+/// that one has waited for longer than the part before it took, no queue gets shorter.
+pub fn falls_at_the_end(parts: &[MeanLatency]) -> bool {
+    let is_answered = |part: &MeanLatency| matches!(part, MeanLatency::Of(_));
+    let answered = parts
+        .iter()
+        .rposition(is_answered)
+        .map_or(0, |last| last + 1);
+    let seconds: Vec<f64> = parts[..answered].iter().map(|part| part.ranked()).collect();
+    if parts.len() > MOST_PARTS {
         return false;
     }
-    let falls = |tail: &[Duration]| {
-        let n = tail.len() as f64;
-        let order = |(at, earlier): (usize, &Duration)| {
-            let signs = tail[at + 1..].iter().map(|later| earlier.cmp(later) as i32);
-            signs.sum::<i32>()
-        };
-        let sum: i32 = tail.iter().enumerate().map(order).sum();
-        let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
-        f64::from(sum - 1) >= FALLS * deviation && tail.len() >= student::FEWEST
+    if let (Some(last), Some(MeanLatency::AtLeast(waited))) = (seconds.last(), parts.get(answered))
+        && waited.as_secs_f64() > *last
+    {
+        return false;
+    }
+    tails(&seconds).any(falls)
+}
+
+fn falls(tail: &[f64]) -> bool {
+    let n = tail.len() as f64;
+    let order = |(at, earlier): (usize, &f64)| {
+        let signs = tail[at + 1..]
+            .iter()
+            .map(|later| earlier.total_cmp(later) as i32);
+        signs.sum::<i32>()
     };
-    tails(means).any(falls)
+    let sum: i32 = tail.iter().enumerate().map(order).sum();
+    let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
+    f64::from(sum - 1) >= FALLS * deviation && tail.len() >= student::FEWEST
 }
 
 /// The last half and the last quarter.
@@ -77,24 +110,26 @@ const FEWEST_SLOW: usize = 3;
 
 /// How many parts passed before latency changed: each of the parts on one side of it, three or more at the
 /// beginning or at the end, took twice as long as all but one of the others, which a pause may have met.
-pub fn changed_after(means: &[Duration]) -> Option<usize> {
-    if means.len() > MOST_PARTS {
+pub fn changed_after(parts: &[MeanLatency]) -> Option<(usize, Course)> {
+    if parts.len() > MOST_PARTS {
         return None;
     }
-    let reversed: Vec<Duration> = means.iter().rev().copied().collect();
-    let slower = || fell_after(&reversed).map(|slow| means.len() - slow);
-    fell_after(means).or_else(slower)
+    let mut means: Vec<f64> = parts.iter().map(|part| part.ranked()).collect();
+    if let Some(slow) = fell_after(&means) {
+        return Some((slow, Course::Faster));
+    }
+    means.reverse();
+    fell_after(&means).map(|slow| (means.len() - slow, Course::Slower))
 }
 
-fn fell_after(means: &[Duration]) -> Option<usize> {
+fn fell_after(means: &[f64]) -> Option<usize> {
     let last = means.len().checked_sub(FEWEST_SLOW)?;
     (FEWEST_SLOW..=last).rev().find(|first| {
         let (slow, rest) = means.split_at(*first);
         let mut rest = rest.to_vec();
-        rest.sort_unstable();
-        let shortest = slow.iter().min().copied().unwrap_or_default();
-        let longest = rest.get(rest.len() - 2).copied().unwrap_or_default();
-        shortest > longest.mul_f64(FASTER_BY)
+        rest.sort_unstable_by(f64::total_cmp);
+        let shortest = slow.iter().copied().fold(f64::INFINITY, f64::min);
+        shortest > FASTER_BY * rest[rest.len() - 2]
     })
 }
 
@@ -139,13 +174,19 @@ mod tests {
         assert_eq!(of_misses(Holds::Yes, &[], 0.01), None);
     }
 
-    fn ms(means: &[u64]) -> Vec<Duration> {
-        means.iter().copied().map(Duration::from_millis).collect()
+    fn ms(means: &[u64]) -> Vec<MeanLatency> {
+        let of = |ms: &u64| MeanLatency::Of(Duration::from_millis(*ms));
+        means.iter().map(of).collect()
+    }
+
+    fn open(waited_ms: impl Iterator<Item = u64>) -> Vec<MeanLatency> {
+        let of = |ms| MeanLatency::AtLeast(Duration::from_millis(ms));
+        waited_ms.map(of).collect()
     }
 
     #[test]
     fn latency_changed_where_the_first_or_the_last_parts_are_the_longest() {
-        let after = |means: &[u64]| changed_after(&ms(means));
+        let after = |means: &[u64]| changed_after(&ms(means)).map(|(after, _)| after);
         let with = |slow: &[u64]| [slow, &[10; 17]].concat();
         assert_eq!(after(&with(&[25, 30, 21])), Some(3));
         assert_eq!(after(&with(&[25, 30, 19])), None, "not twice as long");
@@ -183,5 +224,28 @@ mod tests {
         ];
         assert!(!falls(&steady));
         assert!(!falls(&[]) && !falls(&[9, 5, 1, 1]));
+    }
+    /// Of requests that are never answered, those that came later have waited less.
+    #[test]
+    fn requests_without_an_answer_are_no_queue_that_is_worked_off() {
+        let hangs = open((0..20).map(|n| 4000 - 150 * n));
+        assert!(!falls_at_the_end(&hangs));
+        assert_eq!(changed_after(&hangs), None);
+        let overload = [
+            ms(&[200, 700, 1200, 1700, 2200, 2700]),
+            open((0..14).map(|n| 2800 - 150 * n)),
+        ];
+        assert!(!falls_at_the_end(&overload.concat()));
+        let stops = [ms(&[1; 6]), open((0..14).map(|n| 3000 - 150 * n))].concat();
+        assert!(!falls_at_the_end(&stops));
+        assert_eq!(changed_after(&stops), Some((6, Course::Slower)));
+        let falling: Vec<u64> = (0..14).map(|n| 6000 - 200 * n).collect();
+        let stops = [ms(&falling), open((0..6).map(|n| 4000 - 150 * n))].concat();
+        assert!(!falls_at_the_end(&stops), "it has waited for longer");
+        let goes_on = [ms(&falling), open((0..6).map(|n| 2500 - 150 * n))].concat();
+        assert!(falls_at_the_end(&goes_on));
+        // Those that timed out at the beginning.
+        let timed_out = [open([9000; 4].into_iter()), ms(&[1; 16])].concat();
+        assert_eq!(changed_after(&timed_out), Some((4, Course::Faster)));
     }
 }

@@ -162,26 +162,28 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
 }
 
 fn latency_changed(found: LatencyChange) -> String {
-    let why = match found.is_fall() {
+    let why = match found.is_fall {
         true => {
             "the service compiles or caches as it runs, or something slowed its beginning. --warm-up 30s, or more, loads it before it is measured."
         }
-        false => {
-            "the service got slower, or something slowed its end. A longer run shows whether it stays so."
-        }
+        false => "a queue grew, or the service got slower. A longer run shows whether it stays so.",
+    };
+    let mean = |us: f64, is_least: bool| match is_least {
+        true => format!("at least {}", time_us(us)),
+        false => time_us(us),
     };
     format!(
         "Mean latency was {} for the first {}, and {} after that: {why}",
-        time_us(found.before_us),
+        mean(found.before_us, found.before_is_least),
         plimsoll_model::human_duration(Duration::from_secs_f64(found.after_s)),
-        time_us(found.then_us)
+        mean(found.then_us, found.then_is_least)
     )
 }
 
 fn why_slow(found: &FixedFindings) -> String {
     let used = found.connections;
     match used.filter(|used| used.waited_pct >= WAITED_PCT) {
-        _ if found.latency_changed.is_some_and(LatencyChange::is_fall) => {
+        _ if found.latency_changed.is_some_and(|change| change.is_fall) => {
             "while it was slow, the service did not carry this rate".to_owned()
         }
         None => "the service does not carry this rate, or something else used its CPUs".to_owned(),

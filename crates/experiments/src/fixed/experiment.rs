@@ -132,8 +132,8 @@ impl Experiment for FixedRate {
         }
     }
 
-    fn judge(_: &FixedPlan, trials: &[FixedTrial], condition: &Condition) -> Option<Judgement> {
-        judge::judge(trials, condition)
+    fn judge(plan: &FixedPlan, trials: &[FixedTrial], condition: &Condition) -> Option<Judgement> {
+        judge::judge(plan, trials, condition)
     }
 
     fn picture(plan: &FixedPlan, trials: &[FixedTrial]) -> Vec<SecondOf> {

@@ -1,25 +1,32 @@
 //! Whether a condition holds for the requests of the trial.
 
 use super::experiment::{FixedTrial, measured};
+use super::plan::{FixedPlan, Rates};
 use plimsoll_model::{
     Answers, Condition, Goal, Holds, Judgement, LatencyLimit, Share, counted, human_duration,
 };
-use plimsoll_study::judge::{Missed, doubted, mean_below, steady_trial, trial};
+use plimsoll_study::judge::{
+    Missed, doubted, mean_below, steady_trial, trial, unless_latency_falls,
+};
 use std::time::Duration;
 
-pub(super) fn judge(trials: &[FixedTrial], condition: &Condition) -> Option<Judgement> {
+pub(super) fn judge(
+    plan: &FixedPlan,
+    trials: &[FixedTrial],
+    condition: &Condition,
+) -> Option<Judgement> {
     let Condition::Kept { goal, at: None } = *condition else {
         return None;
     };
-    let last = measured(trials);
+    let (last, rates) = (measured(trials), plan.rates());
     let found = match goal {
         Goal::Latency {
             limit: LatencyLimit::TimesLight(_),
             ..
         } => return None,
-        Goal::Cpu { limit } => cpu(last, limit),
-        Goal::Latency { quantile, .. } => share(last, goal, 1.0 - quantile.fraction()),
-        Goal::Errors { limit } => share(last, goal, limit.get()),
+        Goal::Cpu { limit } => cpu(last, rates, limit),
+        Goal::Latency { quantile, .. } => share((last, rates), goal, 1.0 - quantile.fraction()),
+        Goal::Errors { limit } => share((last, rates), goal, limit.get()),
     };
     Some(match last {
         Some(last) if !last.verdict.is_valid() => Judgement {
@@ -31,7 +38,7 @@ pub(super) fn judge(trials: &[FixedTrial], condition: &Condition) -> Option<Judg
 }
 
 /// From the seconds of one rate; of several rates, or fewer than three seconds, there is no interval.
-fn cpu(last: Option<&FixedTrial>, limit: Share) -> Judgement {
+fn cpu(last: Option<&FixedTrial>, rates: Rates, limit: Share) -> Judgement {
     let used = last.and_then(|last| last.machine.service_share(last.service.as_ref()));
     let (Some(last), Some(used)) = (last, used) else {
         return Judgement {
@@ -41,15 +48,16 @@ fn cpu(last: Option<&FixedTrial>, limit: Share) -> Judgement {
     };
     let measured = last.seconds.iter().filter(|second| second.measured);
     let seconds: Option<Vec<f64>> = measured.map(|s| Some(100.0 * s.cpu?.get())).collect();
-    let seconds = seconds.filter(|_| last.spec.setting.range.is_none());
+    let seconds = seconds.filter(|_| rates == Rates::One);
     let by_seconds = seconds.and_then(|seconds| mean_below(&seconds, 100.0 * limit.get()));
-    by_seconds.unwrap_or_else(|| Judgement {
+    let judged = by_seconds.unwrap_or_else(|| Judgement {
         holds: match used < limit {
             true => Holds::Yes,
             false => Holds::No,
         },
         why: format!("{:.1} %, without an interval", 100.0 * used.get()),
-    })
+    });
+    unless_queue(judged, last, rates)
 }
 
 /// Of random events that come three times in a window on average, at least one is in it with a probability
@@ -68,9 +76,27 @@ fn with_what_may_be_unseen(judged: Judgement, window: Duration) -> Judgement {
     }
 }
 
+/// Of several rates the last says nothing about the others; but a service that misses less at a higher one has
+/// got faster.
+fn in_course(rates: Rates, (whole, parts): (Missed, &[Missed]), allowed: f64) -> Judgement {
+    let judged = trial(whole, parts, allowed);
+    match (rates, judged.holds) {
+        (Rates::One, _) | (Rates::Rising, Holds::No) => steady_trial(whole, parts, allowed),
+        (Rates::Rising | Rates::Other, _) => judged,
+    }
+}
+
+/// Where the rate falls, latency does so, too.
+fn unless_queue(judged: Judgement, last: &FixedTrial, rates: Rates) -> Judgement {
+    match last.outcome.means().filter(|_| rates != Rates::Other) {
+        Some(means) => unless_latency_falls(judged, &means),
+        None => judged,
+    }
+}
+
 /// A request that failed or timed out misses any limit. Of one that had no answer when the run ended,
 /// the time that it had waited is its latency: if that is below the limit, it may miss it yet.
-fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
+fn share((last, rates): (Option<&FixedTrial>, Rates), goal: Goal, allowed: f64) -> Judgement {
     let none = Missed { of: 0, missed: 0 };
     let Some(last) = last else {
         return trial(none, &[], allowed);
@@ -99,18 +125,11 @@ fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
         of: part.requests(),
         missed: part.missed(limit),
     };
-    let means: Option<Vec<Duration>> = parts.iter().map(|part| part.latency.mean()).collect();
-    let means = means.unwrap_or_default();
-    // The last of several rates says nothing about the others.
-    let trial = |whole, parts: &[Missed], allowed| match last.spec.setting.range {
-        None => steady_trial(whole, (parts, &means), allowed),
-        Some(_) => trial(whole, parts, allowed),
+    let in_course = |whole, parts: Vec<Missed>| match limit {
+        Some(_) => unless_queue(in_course(rates, (whole, &parts), allowed), last, rates),
+        None => in_course(rates, (whole, &parts), allowed),
     };
-    let judged = trial(
-        whole,
-        &parts.iter().map(missed).collect::<Vec<_>>(),
-        allowed,
-    );
+    let judged = in_course(whole, parts.iter().map(missed).collect());
     let judged = with_what_may_be_unseen(judged, last.window);
     let open = work.unfinished.min(whole.of.saturating_sub(whole.missed));
     if limit.is_none() || open == 0 || judged.holds != Holds::Yes {
@@ -121,7 +140,7 @@ fn share(last: Option<&FixedTrial>, goal: Goal, allowed: f64) -> Judgement {
         ..missed
     };
     let all_open = parts.iter().map(|part| with(missed(part), part.unfinished));
-    let if_missed = trial(with(whole, open), &all_open.collect::<Vec<_>>(), allowed);
+    let if_missed = in_course(with(whole, open), all_open.collect());
     match if_missed.holds {
         Holds::Yes => judged,
         Holds::No | Holds::Undecided => doubted(

@@ -3,6 +3,7 @@
 use super::plan::FixedPlan;
 use plimsoll_model::{Answers, PhasedRate, RatePhase, Slot};
 use plimsoll_study::bootstrap::shows_quantile;
+use plimsoll_study::course::MeanLatency;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -12,8 +13,22 @@ use std::time::Duration;
 #[serde(default)]
 pub struct FixedOutcome {
     /// Of one rate, those of equal parts of the time, in which requests are slow together; empty for
-    /// less than half a second.
+    /// less than 0.2 s.
     pub(super) phases: Vec<Answers>,
+}
+
+impl FixedOutcome {
+    /// `None` where a part has no latency.
+    pub(super) fn means(&self) -> Option<Vec<MeanLatency>> {
+        let of = |part: &Answers| {
+            let mean = part.latency.mean()?;
+            Some(match part.timed_out.saturating_add(part.unfinished) {
+                0 => MeanLatency::Of(mean),
+                _ => MeanLatency::AtLeast(mean),
+            })
+        };
+        self.phases.iter().map(of).collect()
+    }
 }
 
 fn sum(counts: impl Iterator<Item = u64>) -> u64 {

@@ -26,7 +26,7 @@ const WARM_UP: Duration = ms(1000);
 const LEAD: Duration = ms(100);
 /// Of a window at one rate.
 const PARTS: u32 = 20;
-const SHORTEST_IN_PARTS: Duration = ms(500);
+const SHORTEST_IN_PARTS: Duration = ms(200);
 /// That of `--duration`.
 pub(super) const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
@@ -43,7 +43,25 @@ pub struct FixedPlan {
     pub load: Plan,
 }
 
+/// How the rates of the parts follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rates {
+    One,
+    /// None is lower than the one before.
+    Rising,
+    Other,
+}
+
 impl FixedPlan {
+    pub(super) fn rates(&self) -> Rates {
+        let rises = |pair: &[RatePhase]| pair[0].rate <= pair[1].rate;
+        match self.phases.is_empty() {
+            true => Rates::One,
+            false if self.phases.windows(2).all(rises) => Rates::Rising,
+            false => Rates::Other,
+        }
+    }
+
     /// The load, which begins with [`FixedPlan::before`]. One rate goes on after its parts, for
     /// requests that are waited for. Phases begin after a break in which the window opens: so no other
     /// request lies in it.

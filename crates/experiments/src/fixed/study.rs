@@ -1,13 +1,13 @@
 //! From the trial to findings: pure.
 
 use super::experiment::{FixedTrial, measured};
-use super::phases::{self, PhaseFound, Sums};
-use super::plan::FixedPlan;
+use super::phases::{self, FixedOutcome, PhaseFound, Sums};
+use super::plan::{FixedPlan, Rates};
 use plimsoll_model::{
-    Answers, CpuTime, Errors, Histogram, Rate, RequestFinding, Second, Slot, Work, Workload,
+    Answers, CpuTime, Errors, Histogram, Rate, RequestFinding, Second, Work, Workload,
 };
 use plimsoll_study::bootstrap::shows_quantile;
-use plimsoll_study::course::changed_after;
+use plimsoll_study::course::{Course, changed_after};
 use plimsoll_study::requests::each;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,7 +53,8 @@ pub struct FixedFindings {
     /// standard deviations of a Poisson process below them.
     pub slow_seconds: usize,
     /// Where each of the first parts of the time, or of the last, had at least twice the mean latency of all
-    /// but one of the others: null where none did so, where the rate changes, and for less than half a second.
+    /// but one of the others: null where none did so, where the rate changes (but for a fall while it rises),
+    /// and for less than 0.2 s.
     pub latency_changed: Option<LatencyChange>,
     /// Of several requests, each by itself; empty for one.
     pub requests: Vec<RequestFinding>,
@@ -68,14 +69,14 @@ pub struct LatencyChange {
     pub after_s: f64,
     /// Mean latency of the requests that were due until then, in microseconds.
     pub before_us: f64,
-    /// That of the others.
+    /// Whether it is at least that, because some of them had no answer.
+    pub before_is_least: bool,
+    /// Mean latency of the others.
     pub then_us: f64,
-}
-
-impl LatencyChange {
-    pub(super) fn is_fall(self) -> bool {
-        self.then_us < self.before_us
-    }
+    /// Whether it is at least that.
+    pub then_is_least: bool,
+    /// Whether it fell.
+    pub is_fall: bool,
 }
 
 /// Connections that the client keeps open.
@@ -220,7 +221,7 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
             .iter()
             .filter(|second| is_slow(second, due(plan, second)))
             .count(),
-        latency_changed: latency_changed(plan, &trial.outcome.phases),
+        latency_changed: latency_changed(plan, &trial.outcome),
         requests: requests(plan, trial),
         phases,
     }
@@ -238,24 +239,34 @@ fn connections(plan: &FixedPlan, work: &Work) -> Option<ConnectionsFound> {
     })
 }
 
-/// Of one rate: with several, latency differs by them.
-fn latency_changed(plan: &FixedPlan, parts: &[Answers]) -> Option<LatencyChange> {
-    if !plan.phases.is_empty() {
-        return None;
-    }
-    let means: Option<Vec<Duration>> = parts.iter().map(|part| part.latency.mean()).collect();
-    let after = changed_after(&means?)?;
+/// Where the rate changes, latency does so too; only a rate that rises makes none fall.
+fn latency_changed(plan: &FixedPlan, outcome: &FixedOutcome) -> Option<LatencyChange> {
+    let (after, course) = changed_after(&outcome.means()?)?;
     let lengths = plan.parts().into_iter().take(after);
-    let mean_us = |parts: &[Answers]| {
-        let mut all = Slot::default();
-        parts.iter().for_each(|part| all.merge(&part.latency));
-        all.mean().map(|mean| mean.as_secs_f64() * 1e6)
+    let of = |parts: &[Answers]| {
+        let mut all = Answers::default();
+        parts.iter().for_each(|part| all.merge(part));
+        let mean_us = all.latency.mean()?.as_secs_f64() * 1e6;
+        Some((mean_us, all.timed_out.saturating_add(all.unfinished) > 0))
     };
-    Some(LatencyChange {
+    let (before, then) = outcome.phases.split_at_checked(after)?;
+    let ((before_us, before_is_least), (then_us, then_is_least)) = (of(before)?, of(then)?);
+    let change = LatencyChange {
         after_s: lengths.map(|part| part.length.as_secs_f64()).sum(),
-        before_us: mean_us(&parts[..after])?,
-        then_us: mean_us(&parts[after..])?,
-    })
+        before_us,
+        before_is_least,
+        then_us,
+        then_is_least,
+        is_fall: course == Course::Faster,
+    };
+    // Of requests without an answer the least may be no longer than what the others took.
+    let is_twice = before_us.max(then_us) >= 2.0 * before_us.min(then_us);
+    match plan.rates() {
+        _ if !is_twice => None,
+        Rates::One => Some(change),
+        Rates::Rising => Some(change).filter(|change| change.is_fall),
+        Rates::Other => None,
+    }
 }
 
 fn requests(plan: &FixedPlan, trial: &FixedTrial) -> Vec<RequestFinding> {

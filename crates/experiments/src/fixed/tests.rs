@@ -8,8 +8,8 @@ use super::study::{ConnectionsFound, due, findings, is_slow};
 use crate::experiment::Experiment;
 use plimsoll_engine::{Next, Planner};
 use plimsoll_model::{
-    Answers, Condition, CpuTime, Holds, HttpService, Phase, Plan, Rate, RatePhase, Second,
-    ServiceUse, ServiceWarmUp, Slot, Trial, TrialSetting, TrialSpec, WarmUp, Workload,
+    Answers, Condition, CpuTime, CpuUse, Holds, HttpService, Phase, Plan, Rate, RatePhase, Second,
+    ServiceUse, ServiceWarmUp, Share, Slot, Trial, TrialSetting, TrialSpec, WarmUp, Workload,
 };
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -76,52 +76,116 @@ fn a_service_is_warmed_up_until_it_has_answered_and_then_measured_once() {
     assert_eq!(findings(&plan, &trials).completed, 200);
 }
 
-/// Ten seconds at 100/s in equal parts, of which so many are slow at first.
-fn that_is_slow_at_first(slow: usize) -> (FixedPlan, Trial<AtRate, FixedOutcome>) {
+type FixedTrial = Trial<AtRate, FixedOutcome>;
+
+/// Ten seconds at 100/s in equal parts. Of each, how long its requests took in milliseconds, and whether that is
+/// until the run ended.
+fn in_parts(part_of: impl Fn(u64) -> (u64, bool)) -> (FixedPlan, FixedTrial) {
     let plan = plan_at(100.0);
     let level = Phase::Level { level: None };
     let spec = TrialSpec::blank(level, AtRate::of(&plan), plan.load.run.window);
-    let mut trial: Trial<AtRate, FixedOutcome> = Trial::begun(spec, 0);
-    for nth in 0..plan.parts().len() {
-        let mut part = Answers::default();
+    let mut trial: FixedTrial = Trial::begun(spec, 0);
+    for nth in 0..plan.parts().len() as u64 {
+        let (mut part, (ms, is_open)) = (Answers::default(), part_of(nth));
         for _ in 0..50 {
-            let ms = if nth < slow { 80 } else { 1 };
             part.latency.record_ns(ms * 1_000_000);
             trial.work.count(Duration::from_millis(ms));
             trial.work.intended += 1;
         }
+        part.unfinished = 50 * u64::from(is_open);
+        trial.work.unfinished += part.unfinished;
+        trial.work.completed -= part.unfinished;
         trial.outcome.phases.push(part);
     }
     (plan, trial)
 }
 
-#[test]
-fn a_service_that_gets_faster_within_the_trial_has_not_broken_a_goal() {
+fn p99_holds(plan: &FixedPlan, trial: &FixedTrial) -> (Holds, String) {
     let goal = Condition::Kept {
         goal: "p99<10ms".parse().unwrap(),
         at: None,
     };
-    let judged = |trial: &Trial<_, _>| judge(std::slice::from_ref(trial), &goal).unwrap();
-    let (plan, trial) = that_is_slow_at_first(12);
-    let found = judged(&trial);
-    assert_eq!(found.holds, Holds::Undecided, "{found:?}");
-    assert!(found.why.contains("got faster"), "{found:?}");
-    let found = findings(&plan, &[trial]);
+    let judged = judge(plan, std::slice::from_ref(trial), &goal).unwrap();
+    (judged.holds, judged.why)
+}
+
+#[test]
+fn a_service_that_gets_faster_within_the_trial_has_not_broken_a_goal() {
+    let slow_at_first = |nth| (if nth < 12 { 80 } else { 1 }, false);
+    let (mut plan, trial) = in_parts(slow_at_first);
+    let (holds, why) = p99_holds(&plan, &trial);
+    assert_eq!(holds, Holds::Undecided, "{why}");
+    assert!(why.contains("got faster"), "{why}");
+    let found = findings(&plan, std::slice::from_ref(&trial));
     let fell = found.latency_changed.unwrap();
-    assert!((fell.after_s - 12.0 * 0.495).abs() < 1e-9, "{fell:?}");
+    assert!(
+        (fell.after_s - 12.0 * 0.495).abs() < 1e-9 && fell.is_fall,
+        "{fell:?}"
+    );
     assert_eq!((fell.before_us, fell.then_us), (80_000.0, 1000.0));
     let doubts = super::document::doubts(&found).join(" ");
     assert!(doubts.contains("--warm-up"), "{doubts}");
 
-    let (plan, mut trial) = that_is_slow_at_first(20);
-    assert_eq!(judged(&trial).holds, Holds::No);
-    assert_eq!(findings(&plan, &[trial.clone()]).latency_changed, None);
-    // Where the rate changes, the last part is one of another rate.
-    let (_, several) = that_is_slow_at_first(12);
-    let rate = trial.spec.setting.rate;
-    trial.outcome = several.outcome;
-    trial.spec.setting.range = Some((rate, rate));
-    assert_eq!(judged(&trial).holds, Holds::No);
+    // It misses less at a higher rate, or at a lower one.
+    let phase = |rps| RatePhase {
+        length: Duration::from_millis(500),
+        rate: Rate::per_second(rps).unwrap(),
+    };
+    plan.phases = (0..20).map(|nth| phase(90.0 + f64::from(nth))).collect();
+    assert_eq!(p99_holds(&plan, &trial).0, Holds::Undecided);
+    plan.phases.reverse();
+    assert_eq!(p99_holds(&plan, &trial).0, Holds::No);
+    assert_eq!(findings(&plan, &[trial]).latency_changed, None);
+    let (plan, trial) = in_parts(|_| (80, false));
+    assert_eq!(p99_holds(&plan, &trial).0, Holds::No);
+    assert_eq!(findings(&plan, &[trial]).latency_changed, None);
+}
+
+#[test]
+fn cpu_use_is_undecided_while_a_queue_is_worked_off() {
+    let goal = Condition::Kept {
+        goal: "cpu<50%".parse().unwrap(),
+        at: None,
+    };
+    let of = |part_of: fn(u64) -> (u64, bool)| {
+        let (plan, mut trial) = in_parts(part_of);
+        trial.machine.service_cpu = Some(CpuUse {
+            user: CpuTime(Duration::from_secs(10)),
+            ..CpuUse::default()
+        });
+        let second = |_| Second {
+            measured: true,
+            cpu: Share::new(0.99),
+            ..Second::default()
+        };
+        trial.seconds = (0..10).map(second).collect();
+        judge(&plan, &[trial], &goal).unwrap()
+    };
+    assert_eq!(of(|_| (80, false)).holds, Holds::No);
+    let falls = of(|nth| (8000 - 400 * nth, false));
+    assert_eq!(falls.holds, Holds::Undecided, "{falls:?}");
+}
+
+/// Later requests have waited for less when the run ends.
+#[test]
+fn an_overloaded_or_hung_service_has_broken_a_goal() {
+    let overload = |nth: u64| match nth {
+        0..6 => (900 * nth + 400, false),
+        _ => (11_000 - 500 * nth, true),
+    };
+    let hung = |nth: u64| (11_000 - 500 * nth, true);
+    let stops = |nth: u64| if nth < 5 { (1, false) } else { hung(nth) };
+    for (nth, trial) in [in_parts(overload), in_parts(hung), in_parts(stops)]
+        .iter()
+        .enumerate()
+    {
+        let (plan, trial) = trial;
+        let (holds, why) = p99_holds(plan, trial);
+        assert_eq!(holds, Holds::No, "{nth}: {why}");
+        let found = findings(plan, std::slice::from_ref(trial));
+        let rose = found.latency_changed.is_some_and(|change| !change.is_fall);
+        assert_eq!(rose, nth != 1, "{nth}: {:?}", found.latency_changed);
+    }
 }
 
 /// Two seconds at 1,000/s, of which so many are answered, each after a millisecond.

@@ -1,11 +1,10 @@
 //! Whether one trial keeps a goal.
 
 use super::doubted;
-use crate::course::{self, Course};
+use crate::course::{self, Course, MeanLatency};
 use crate::student;
 use plimsoll_model::{Holds, Judgement};
 use statrs::distribution::{Binomial, DiscreteCDF};
-use std::time::Duration;
 
 /// Both tails together: an interval of 95 %.
 const TAIL: f64 = 0.025;
@@ -67,19 +66,10 @@ fn unless_together(holds: Holds, parts: &[Missed], allowed: f64) -> Holds {
     }
 }
 
-/// The same of equal parts of one rate, of which the last do not contradict the others. `means` are their
-/// mean latencies.
-pub fn steady_trial(
-    whole: Missed,
-    (parts, means): (&[Missed], &[Duration]),
-    allowed: f64,
-) -> Judgement {
+/// The same of equal parts of one rate, of which the last do not contradict the others.
+pub fn steady_trial(whole: Missed, parts: &[Missed], allowed: f64) -> Judgement {
     let judged = trial(whole, parts, allowed);
     match course::of_misses(judged.holds, parts, allowed) {
-        None if judged.holds == Holds::No && course::falls_at_the_end(means) => doubted(
-            judged,
-            "latency falls towards its end: the service works off a queue; --warm-up, or a longer run, decides",
-        ),
         None => judged,
         Some(Course::Faster) => doubted(
             judged,
@@ -89,6 +79,18 @@ pub fn steady_trial(
         Some(Course::Slower) => doubted(
             judged,
             "too many towards its end: the service got slower; a longer run decides",
+        ),
+    }
+}
+
+/// What is missed while latency falls towards the end is undecided. `parts` are equal parts of the time.
+pub fn unless_latency_falls(judged: Judgement, parts: &[MeanLatency]) -> Judgement {
+    match judged.holds == Holds::No && course::falls_at_the_end(parts) {
+        false => judged,
+        true => doubted(
+            judged,
+            "latency falls towards its end: the service works off a queue, or gets faster; --warm-up, or a longer \
+             run, decides",
         ),
     }
 }
@@ -104,10 +106,9 @@ pub fn mean_below(parts: &[f64], limit: f64) -> Option<Judgement> {
             (_, true) => Holds::No,
             _ => Holds::Undecided,
         };
-        Some((
-            holds,
-            format!("{:.1} % ({low:.1} to {high:.1})", mean.value),
-        ))
+        let low = low.max(0.0);
+        let why = format!("{:.1} % (95 % interval {low:.1} to {high:.1})", mean.value);
+        Some((holds, why))
     };
     let (holds, why) = below(parts)?;
     let judged = Judgement { holds, why };
@@ -157,6 +158,7 @@ pub(crate) fn share(missed: u64, of: u64, allowed: f64) -> Holds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_share_is_decided_where_chance_is_excluded() {
@@ -206,9 +208,11 @@ mod tests {
     #[test]
     fn a_queue_that_is_worked_off_leaves_a_broken_goal_undecided() {
         let parts = [Missed { of: 50, missed: 50 }; 20];
+        let broken = steady_trial(Missed::sum(&parts), &parts, 0.01);
         let of = |mean: fn(u64) -> u64| {
-            let means: Vec<Duration> = (0..20).map(mean).map(Duration::from_millis).collect();
-            steady_trial(Missed::sum(&parts), (&parts, &means), 0.01).holds
+            let of = |nth| MeanLatency::Of(Duration::from_millis(mean(nth)));
+            let means: Vec<MeanLatency> = (0..20).map(of).collect();
+            unless_latency_falls(broken.clone(), &means).holds
         };
         assert_eq!(of(|nth| 6000 - 300 * nth), Holds::Undecided);
         assert_eq!(of(|nth| 300 * nth), Holds::No);
