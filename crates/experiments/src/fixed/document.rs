@@ -186,7 +186,7 @@ fn why_slow(found: &FixedFindings) -> String {
         _ if found.latency_changed.is_some_and(|change| change.is_fall) => {
             "while it was slow, the service did not carry this rate".to_owned()
         }
-        None => "the service does not carry this rate, or something else used its CPUs".to_owned(),
+        None => "the service does not carry this rate, its answers take so long, or something else used its CPUs".to_owned(),
         Some(used) => format!(
             "{:.0} % of the requests waited because the client's {} were in use, which are too few for this rate or wait for the service; a run with more of them (-c {}) shows which",
             used.waited_pct,

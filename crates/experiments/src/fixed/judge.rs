@@ -95,7 +95,8 @@ fn unless_queue(judged: Judgement, last: &FixedTrial, rates: Rates) -> Judgement
 }
 
 /// A request that failed or timed out misses any limit. Of one that had no answer when the run ended,
-/// the time that it had waited is its latency: if that is below the limit, it may miss it yet.
+/// the time that it had waited is its latency: if that is below the limit, it may miss it yet, and within its
+/// time-out it may fail yet.
 fn share((last, rates): (Option<&FixedTrial>, Rates), goal: Goal, allowed: f64) -> Judgement {
     let none = Missed { of: 0, missed: 0 };
     let Some(last) = last else {
@@ -117,7 +118,7 @@ fn share((last, rates): (Option<&FixedTrial>, Rates), goal: Goal, allowed: f64) 
                 let above = failed - work.errors.timeout + work.latency.above(limit);
                 above.max(failed)
             }
-            None => failed + work.unfinished,
+            None => failed,
         },
     };
     let parts = &last.outcome.phases;
@@ -132,7 +133,7 @@ fn share((last, rates): (Option<&FixedTrial>, Rates), goal: Goal, allowed: f64) 
     let judged = in_course(whole, parts.iter().map(missed).collect());
     let judged = with_what_may_be_unseen(judged, last.window);
     let open = work.unfinished.min(whole.of.saturating_sub(whole.missed));
-    if limit.is_none() || open == 0 || judged.holds != Holds::Yes {
+    if open == 0 || judged.holds != Holds::Yes {
         return judged;
     }
     let with = |missed: Missed, open: u64| Missed {
@@ -143,12 +144,16 @@ fn share((last, rates): (Option<&FixedTrial>, Rates), goal: Goal, allowed: f64) 
     let if_missed = in_course(with(whole, open), all_open.collect());
     match if_missed.holds {
         Holds::Yes => judged,
-        Holds::No | Holds::Undecided => doubted(
-            judged,
-            &format!(
-                "{} no answer when the run ended, and may miss it; look at errors, too",
-                counted(open as usize, "request had", "requests had")
-            ),
-        ),
+        Holds::No | Holds::Undecided => {
+            let open = counted(open as usize, "request had", "requests had");
+            let then = match limit {
+                Some(_) => "may miss it; look at errors, too",
+                None => "may fail; they have until --timeout",
+            };
+            doubted(
+                judged,
+                &format!("{open} no answer when the run ended, and {then}"),
+            )
+        }
     }
 }

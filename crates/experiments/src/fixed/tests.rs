@@ -166,6 +166,31 @@ fn cpu_use_is_undecided_while_a_queue_is_worked_off() {
     assert_eq!(falls.holds, Holds::Undecided, "{falls:?}");
 }
 
+#[test]
+fn a_request_without_an_answer_may_fail_yet() {
+    let goal = Condition::Kept {
+        goal: "errors<1%".parse().unwrap(),
+        at: None,
+    };
+    let judged = |(plan, trial): (FixedPlan, FixedTrial)| judge(&plan, &[trial], &goal).unwrap();
+    let found = judged(in_parts(|nth| (500, nth >= 18)));
+    assert_eq!(found.holds, Holds::Undecided, "{found:?}");
+    assert!(
+        found.why.contains("100 requests had no answer"),
+        "{found:?}"
+    );
+    assert_eq!(judged(in_parts(|_| (500, false))).holds, Holds::Yes);
+    let (plan, mut trial) = in_parts(|nth| (500, nth >= 18));
+    trial.work.errors.status = 500;
+    trial.work.completed -= 500;
+    trial
+        .outcome
+        .phases
+        .iter_mut()
+        .for_each(|part| part.failed = 25);
+    assert_eq!(judged((plan, trial)).holds, Holds::No);
+}
+
 /// Later requests have waited for less when the run ends.
 #[test]
 fn an_overloaded_or_hung_service_has_broken_a_goal() {

@@ -100,6 +100,24 @@ pub(super) fn sentences(rows: &[CopiesFinding], is_table: bool) -> Vec<Sentence>
     out
 }
 
+/// Copies speed each other up by no more than noise.
+const FASTER: f64 = 1.05;
+
+/// Copies that were faster together than one alone.
+pub(super) fn faster(rows: &[CopiesFinding]) -> Option<Sentence> {
+    let ratio = |row: &CopiesFinding| {
+        row.efficiency_ratio
+            .map(|ratio| ratio.low.unwrap_or(ratio.value))
+    };
+    let row = rows
+        .iter()
+        .rfind(|row| row.copies > 1 && ratio(row) > Some(FASTER))?;
+    Some(Ink::Yellow.says(format!(
+        "{} copies at once were faster than one alone: something else slowed that one down, such as a cold cache, or the command is too short to time. More --trials, or a longer command, show which.",
+        row.copies
+    )))
+}
+
 /// The colour of an answer: green is for what has an interval that is not wide.
 fn sure(ratio: Estimate) -> Ink {
     match (ratio.interval(), ratio.wide()) {
@@ -111,4 +129,34 @@ fn sure(ratio: Estimate) -> Ink {
 /// Whether a row shows invalid trials, for want of others.
 pub(super) fn is_disturbed(row: &CopiesFinding) -> bool {
     row.trials == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn doubted(efficiency: Estimate) -> bool {
+        let row = CopiesFinding {
+            copies: 2,
+            seconds: 1.0,
+            slowest_seconds: 1.0,
+            cpu_pct: None,
+            efficiency_ratio: Some(efficiency),
+            trials: 1,
+            invalid_trials: 0,
+        };
+        faster(&[row]).is_some()
+    }
+
+    #[test]
+    fn copies_that_are_faster_than_one_alone_are_doubted() {
+        let bare = |value| Estimate {
+            value,
+            low: None,
+            high: None,
+        };
+        assert!(doubted(bare(1.3)) && !doubted(bare(0.9)));
+        assert!(!doubted(Estimate::within(1.3, 0.9, 1.7)));
+        assert!(doubted(Estimate::within(1.3, 1.2, 1.4)));
+    }
 }
