@@ -28,7 +28,7 @@ impl MeanLatency {
     }
 }
 
-/// Which way a service went.
+/// How a service changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
     Faster,
@@ -65,15 +65,15 @@ const FALLS: f64 = 2.2;
 /// at the end waited the less the later they came, so the parts from the first of them on show nothing; and where
 /// that one has waited for longer than the part before it took, no queue gets shorter.
 pub fn falls_at_the_end(parts: &[MeanLatency]) -> bool {
+    if parts.len() > MOST_PARTS {
+        return false;
+    }
     let is_answered = |part: &MeanLatency| matches!(part, MeanLatency::Of(_));
     let answered = parts
         .iter()
         .rposition(is_answered)
         .map_or(0, |last| last + 1);
     let seconds: Vec<f64> = parts[..answered].iter().map(|part| part.ranked()).collect();
-    if parts.len() > MOST_PARTS {
-        return false;
-    }
     if let (Some(last), Some(MeanLatency::AtLeast(waited))) = (seconds.last(), parts.get(answered))
         && waited.as_secs_f64() > *last
     {
@@ -92,7 +92,7 @@ fn falls(tail: &[f64]) -> bool {
     };
     let sum: i32 = tail.iter().enumerate().map(order).sum();
     let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
-    f64::from(sum - 1) >= FALLS * deviation && tail.len() >= student::FEWEST
+    f64::from(sum - 1) >= FALLS * deviation
 }
 
 /// The last half and the last quarter.
@@ -225,6 +225,7 @@ mod tests {
         assert!(!falls(&steady));
         assert!(!falls(&[]) && !falls(&[9, 5, 1, 1]));
     }
+
     /// Of requests that are never answered, those that came later have waited less.
     #[test]
     fn requests_without_an_answer_are_no_queue_that_is_worked_off() {
