@@ -131,10 +131,9 @@ fn share((last, rates): (Option<&FixedTrial>, Rates), goal: Goal, allowed: f64) 
         None => in_course(rates, (whole, &parts), allowed),
     };
     let judged = in_course(whole, parts.iter().map(missed).collect());
-    let judged = with_what_may_be_unseen(judged, last.window);
     let open = work.unfinished.min(whole.of.saturating_sub(whole.missed));
     if open == 0 || judged.holds != Holds::Yes {
-        return judged;
+        return with_what_may_be_unseen(judged, last.window);
     }
     let with = |missed: Missed, open: u64| Missed {
         missed: missed.missed.saturating_add(open).min(missed.of),
@@ -143,7 +142,7 @@ fn share((last, rates): (Option<&FixedTrial>, Rates), goal: Goal, allowed: f64) 
     let all_open = parts.iter().map(|part| with(missed(part), part.unfinished));
     let if_missed = in_course(with(whole, open), all_open.collect());
     match if_missed.holds {
-        Holds::Yes => judged,
+        Holds::Yes => with_what_may_be_unseen(judged, last.window),
         Holds::No | Holds::Undecided => {
             let open = counted(open as usize, "request had", "requests had");
             let then = match limit {
