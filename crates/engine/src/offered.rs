@@ -134,7 +134,10 @@ impl<'a, S: TrialSetting, O: Default> OfferedLoad<'a, S, O> {
         let threads = running.threads();
         self.job.load_began(running.session().began(), &threads)?;
         let mut sensors = self.sensors.open(&threads.generator, &threads.service)?;
-        if !warm_up(running.as_mut(), &mut trial, began, observer, stop) {
+        // Steps and phases lie at fixed times of the load.
+        let may_open = matches!(offer.shape, Shape::Constant);
+        let warming = (running.as_mut(), may_open);
+        if !warm_up(warming, &mut trial, began, observer, stop) {
             return Ok(None);
         }
         let window = running.open_window(spec.window);

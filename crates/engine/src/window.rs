@@ -22,6 +22,12 @@ const STUB: Duration = Duration::from_millis(500);
 /// How often throughput is read while the load warms up.
 const WARM_UP_TICK: Duration = Duration::from_millis(100);
 
+/// So many connections at a time are closed by a server after a number of answers, and opened again.
+const FEW_TO_OPEN: usize = 8;
+
+/// How long to wait for a server that accepts no more connections.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
 /// How long a raised stop may stay unseen.
 const STOP_GRAIN: Duration = Duration::from_millis(50);
 
@@ -186,12 +192,13 @@ pub(crate) fn by_seconds<S, O>(
 }
 
 /// Waits until throughput and requests in flight are steady, or for as long as
-/// the trial allows; `false` when stopped.
+/// the trial allows, both from when the connections are open; `false` when stopped. The server works
+/// on those that are being opened: 10,000 took one of asyncio a second.
 ///
 /// CPU use is not considered: the kernel counts it in ticks of 4 to 10 ms, too
 /// coarse for this.
 pub(crate) fn warm_up<S, O>(
-    running: &mut dyn Running,
+    (running, may_open): (&mut (dyn Running + 'static), bool),
     trial: &mut Trial<S, O>,
     began: Instant,
     observer: &mut dyn Observer,
@@ -200,11 +207,15 @@ pub(crate) fn warm_up<S, O>(
     let limits = trial.spec.warm_up;
     let (mut throughput, mut in_flight) = (Vec::new(), Vec::new());
     let mut sum = Tick::default();
-    let mut at = Duration::ZERO;
-    while at < limits.max && !(trial.steady && at >= limits.min) {
+    let (mut at, mut open) = (Duration::ZERO, Duration::ZERO);
+    let mut opening = Opening::default();
+    while at < open + limits.max && !(trial.steady && at >= open + limits.min) {
         at += WARM_UP_TICK;
         if !sleep_until(began + at, stop) {
             return false;
+        }
+        if may_open && opening.goes_on(at, running.session().to_open()) {
+            open = at;
         }
         let tick = running.tick();
         sum.sent += tick.sent;
@@ -226,6 +237,26 @@ pub(crate) fn warm_up<S, O>(
     observer.second(&sample);
     trial.seconds.push(sample);
     true
+}
+
+/// The connections that are opened in advance, which begins with the first answer.
+#[derive(Debug, Default)]
+struct Opening {
+    fewest_left: Option<usize>,
+    progressed: Duration,
+}
+
+impl Opening {
+    /// Whether to wait for the `left` ones, at this time of the load. A server may never accept them all.
+    fn goes_on(&mut self, at: Duration, left: usize) -> bool {
+        if left < FEW_TO_OPEN {
+            return false;
+        }
+        if self.fewest_left.is_none_or(|fewest| left < fewest) {
+            (self.fewest_left, self.progressed) = (Some(left), at);
+        }
+        at - self.progressed <= LONGEST_PAUSE
+    }
 }
 
 fn second(tick: Tick, at: Duration, length: Duration) -> Second {
@@ -262,4 +293,32 @@ pub(crate) fn sleep_until(when: Instant, stop: &AtomicBool) -> bool {
 pub(crate) fn unix_ms() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |d| d.as_millis() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_are_waited_for_while_the_server_accepts_them() {
+        let ms = Duration::from_millis;
+        let mut opening = Opening::default();
+        let seen = [
+            (100, 0),
+            (200, 9000),
+            (300, 5000),
+            (700, 5000),
+            (800, 900),
+            (900, 3),
+        ];
+        let goes_on = seen.map(|(at, left)| opening.goes_on(ms(at), left));
+        assert_eq!(goes_on, [false, true, true, true, true, false]);
+
+        let mut stuck = Opening::default();
+        let goes_on = [(100, 90), (600, 90), (700, 90), (5000, 90)];
+        let goes_on = goes_on.map(|(at, left)| stuck.goes_on(ms(at), left));
+        assert_eq!(goes_on, [true, true, false, false]);
+        // Closed after a number of answers.
+        assert!(!stuck.goes_on(ms(6000), 5));
+    }
 }

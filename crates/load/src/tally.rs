@@ -11,7 +11,7 @@ use plimsoll_model::{
     Answers, BodySizes, ConnectionUse, Errors, FirstRequest, Histogram, PhaseWork, Slot,
     SteppedRate, Work,
 };
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -71,6 +71,8 @@ pub struct Session {
     /// When to stop waiting for requests of the window; `u64::MAX` until the load is
     /// to end.
     ends_ns: AtomicU64,
+    /// Connections to be opened in advance, of all threads.
+    to_open: AtomicUsize,
     shape: Shape,
 }
 
@@ -82,6 +84,7 @@ impl Session {
             opens_ns: AtomicU64::new(u64::MAX),
             closes_ns: AtomicU64::new(u64::MAX),
             ends_ns: AtomicU64::new(u64::MAX),
+            to_open: AtomicUsize::new(0),
             shape,
         }
     }
@@ -102,6 +105,17 @@ impl Session {
 
     pub fn began(&self) -> Instant {
         self.began
+    }
+
+    /// How many connections are not open yet that no request waits for.
+    pub fn to_open(&self) -> usize {
+        self.to_open.load(Ordering::Relaxed)
+    }
+
+    /// A thread has so many of them, and had as many `before`.
+    pub(crate) fn set_to_open(&self, before: usize, now: usize) {
+        self.to_open.fetch_add(now, Ordering::Relaxed);
+        self.to_open.fetch_sub(before, Ordering::Relaxed);
     }
 
     /// Announces a window; see [`crate::Running::open_window`].
@@ -313,6 +327,18 @@ impl Tally {
             .record_ns(now_ns.saturating_sub(intended_ns));
     }
 
+    /// A request that waited so long for a connection ended at `now_ns`, or was given up: besides the call
+    /// for any request. One that was never sent has waited since its intended start.
+    pub fn waited(&self, intended_ns: u64, waited_ns: u64, now_ns: u64) {
+        if self.session.counts(intended_ns) {
+            let latency_ns = now_ns.saturating_sub(intended_ns);
+            let waited = &mut self.lock().work.waited;
+            waited.latency.record_ns(latency_ns);
+            let in_connection = latency_ns.saturating_sub(waited_ns);
+            waited.in_connection.record_ns(in_connection);
+        }
+    }
+
     /// How the connections of this thread served the window, if there was one.
     pub fn connections(&self, used: ConnectionUse) {
         if self.session.closes_ns() < u64::MAX {
@@ -452,6 +478,7 @@ pub fn total(tallies: &[Tally]) -> Work {
         merge_steps(&mut all.steps, &work.steps);
         merge_phases(&mut all.phases, &work.phases);
         merge_kinds(&mut all.kinds, &work.kinds);
+        all.waited.merge(&work.waited);
         all.bodies = match (all.bodies, work.bodies) {
             (Some(all), Some(own)) => Some(all + own),
             (all, own) => all.or(own),
@@ -485,101 +512,4 @@ fn merge_kinds(all: &mut Vec<Answers>, own: &[Answers]) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A tally with an announced window, and the time at which it opens.
-    fn open() -> (Tally, u64) {
-        let session = Arc::new(Session::new(Shape::Constant));
-        let times = session.open_window(Duration::from_secs(1));
-        let opens = ns(times.opens - session.began());
-        (Tally::new(session), opens)
-    }
-
-    #[test]
-    fn request_belongs_by_intended_start_and_completes_by_arrival() {
-        const SECOND: u64 = 1_000_000_000;
-        for extended_s in [0, 2] {
-            let (tally, opens) = open();
-            let session = tally.session();
-            session.extend_window(Duration::from_secs(extended_s));
-            let closes = opens + (1 + extended_s) * SECOND;
-            for (intended, ended) in [
-                (opens - 1, opens + 5),
-                (opens, opens + 5),
-                (closes - 1, closes + 5),
-                (closes, closes + 5),
-            ] {
-                tally.due(intended, 0);
-                tally.sent(intended);
-                tally.done(intended, ended, None);
-            }
-            let work = total(&[tally]);
-            assert_eq!((work.intended, work.sent, work.completed), (2, 2, 2));
-            assert_eq!(work.latency.count(), 2, "extended by {extended_s} s");
-        }
-    }
-
-    #[test]
-    fn unanswered_requests_count_their_wait() {
-        let (tally, opens) = open();
-        let late = opens + 2_000_000_000;
-        for _ in 0..4 {
-            tally.due(opens, 0);
-        }
-        tally.unsent(opens, late);
-        for _ in 0..3 {
-            tally.sent(opens);
-        }
-        assert_eq!(tally.open_in_window(), 3);
-        tally.failed(opens, Failure::Timeout, late);
-        tally.unfinished(opens, late);
-        tally.failed(opens, Failure::Reset, late);
-        let work = total(std::slice::from_ref(&tally));
-        assert_eq!((work.unfinished, work.errors.total()), (2, 2));
-        assert_eq!(work.latency.count(), 3, "a reset at once has no latency");
-        assert!(work.latency.quantile(0.01) >= Some(Duration::from_secs(1)));
-        assert_eq!(tally.open_in_window(), 0);
-    }
-
-    #[test]
-    fn latencies_after_a_step_are_split_into_slots() {
-        let ms = Duration::from_millis;
-        let session = Arc::new(Session::new(Shape::Steps(SteppedRate {
-            low: plimsoll_model::Rate::ZERO,
-            first: ms(100),
-            after: ms(100),
-            before: ms(50),
-            steps: 2,
-            slot: ms(50),
-        })));
-        let tallies: Vec<Tally> = (0..3).map(|_| Tally::new(Arc::clone(&session))).collect();
-        let at = |ms: u64| ms * 1_000_000;
-        tallies[0].done(at(99), at(100), None);
-        tallies[0].done(at(149), at(150), None);
-        tallies[2].unfinished(at(150), at(160));
-        tallies[2].failed(at(150), Failure::Timeout, at(170));
-        tallies[0].failed(at(150), Failure::Reset, at(151));
-        tallies[2].unsent(at(250), at(300));
-        let counts: Vec<Vec<(u64, u64)>> = total(&tallies)
-            .steps
-            .iter()
-            .map(|slots| slots.iter().map(|s| (s.requests(), s.sum_ns())).collect())
-            .collect();
-        let wanted = [[(1, at(1)), (2, at(30))], [(1, at(50)), (0, 0)]];
-        assert_eq!(counts, wanted.map(Vec::from));
-    }
-
-    #[test]
-    fn without_a_window_only_ticks_count() {
-        let tally = Tally::new(Arc::new(Session::new(Shape::Constant)));
-        tally.due(1, 0);
-        tally.sent(1);
-        assert_eq!(tick(std::slice::from_ref(&tally)).in_flight, 1);
-        tally.done(1, 2, None);
-        let now = tick(std::slice::from_ref(&tally));
-        assert_eq!((now.completed, now.in_flight), (1, 0));
-        assert_eq!(tick(std::slice::from_ref(&tally)).completed, 0);
-        assert_eq!(total(&[tally]), Work::default());
-    }
-}
+mod tests;

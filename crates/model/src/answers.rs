@@ -19,6 +19,30 @@ pub struct Answers {
     pub unfinished: u64,
 }
 
+/// Requests that waited while all of the client's connections were in use.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Waited {
+    /// As for any request, from the intended start.
+    pub latency: Slot,
+    /// The same without that wait; where none became free, as long as those that were sent are open.
+    pub in_connection: Slot,
+}
+
+impl Waited {
+    /// Those that take longer than `limit` with the wait, and not without.
+    pub fn misses_by_waiting(&self, limit: Duration) -> u64 {
+        let without = self.in_connection.above(limit);
+        self.latency.above(limit).saturating_sub(without)
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, other: &Waited) {
+        self.latency.merge(&other.latency);
+        self.in_connection.merge(&other.in_connection);
+    }
+}
+
 impl Answers {
     /// All of them.
     pub fn requests(&self) -> u64 {

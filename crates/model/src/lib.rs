@@ -67,7 +67,7 @@ mod wake;
 mod workload;
 mod yields;
 
-pub use answers::Answers;
+pub use answers::{Answers, Waited};
 pub use capacity::{
     AllRequests, CapacityFinding, CapacityNote, CapacityStatus, LIGHT_PCT, LightBasis, LightLoad,
     MissedBy, STAND_IN_PCT, TriedAt,

@@ -2,7 +2,7 @@
 
 use crate::{
     Answers, CpuTime, Histogram, LoadLevel, MachineUse, PhaseWork, Rate, ServiceUse, Share, Slot,
-    Verdict, WarmUp,
+    Verdict, Waited, WarmUp,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -313,6 +313,8 @@ pub struct Work {
     /// Of several requests, those of the window that were sent, by kind in the order of their file.
     /// Else empty.
     pub kinds: Vec<Answers>,
+    /// Of the window, without those that failed at once. Not in the record, as `phases`.
+    pub waited: Waited,
 }
 
 impl Work {

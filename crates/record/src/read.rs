@@ -7,8 +7,8 @@ use crate::cell::{
 use crate::run::Run;
 use crate::{RecordError, histogram, legacy, slots};
 use plimsoll_model::{
-    CpuTime, Errors, Histogram, Invalid, Phase, RunEnd, Second, Trial, TrialSpec, Verdict, WarmUp,
-    Work,
+    CpuTime, Errors, Histogram, Invalid, Phase, RunEnd, Second, Trial, TrialSpec, Verdict, Waited,
+    WarmUp, Work,
 };
 use rusqlite::types::Type;
 use rusqlite::{Connection, Result, Row};
@@ -180,6 +180,7 @@ fn work(row: &Row<'_>, latency: Histogram, slip: Histogram) -> Result<Work> {
         connections: None,
         bodies: None,
         kinds: Vec::new(),
+        waited: Waited::default(),
     })
 }
 

@@ -6,10 +6,15 @@ use crate::cpu_use;
 use plimsoll_model::{
     ConnectionUse, CpuGauge, Doubt, HttpService, Plan, Rate, Share, Trial, TrialSetting, Workload,
 };
+use std::collections::BTreeMap;
 
 /// How many times as many connections are tried next: the second try is far above a
 /// limit that the first one had, the fourth has 8,192.
 const MORE: u32 = 4;
+
+/// More connections that carry less than this part of what fewer did are a burden for the server, or for
+/// the client.
+const CARRIES_AS_MUCH: f64 = 0.9;
 
 /// The fewest answers that a mean latency is taken from.
 const FEWEST_ANSWERS: u64 = 10;
@@ -53,11 +58,26 @@ fn http(plan: &Plan) -> Option<&HttpService> {
 }
 
 /// The client's connections for the trial after these; `None` without a client that has
-/// any. Only the calibration changes them.
+/// any. Only the calibration changes them: to more, and back where more carry less.
 pub fn connections<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<u32> {
-    let of_trial = |t: &Trial<S, O>| t.spec.setting.connections();
-    let last = trials.iter().rev().find_map(of_trial);
-    Some(last.unwrap_or(http(plan)?.connections))
+    let planned = http(plan)?.connections;
+    let most = most_carried(trials);
+    let best = most.values().copied().fold(0.0, f64::max);
+    let carries = |carried: f64| carried >= CARRIES_AS_MUCH * best;
+    let last = most.iter().rev().find(|(_, carried)| carries(**carried));
+    Some(last.map_or(planned, |(connections, _)| *connections))
+}
+
+/// The highest throughput over each number of connections that was tried.
+fn most_carried<S: TrialSetting, O>(trials: &[Trial<S, O>]) -> BTreeMap<u32, f64> {
+    let mut most = BTreeMap::new();
+    for trial in trials {
+        if let Some(connections) = trial.spec.setting.connections() {
+            let carried = most.entry(connections).or_insert(0.0_f64);
+            *carried = carried.max(trial.achieved().get());
+        }
+    }
+    most
 }
 
 /// The same where the calibration may change them; else the plan has them.
@@ -70,9 +90,11 @@ pub fn adjustable<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Op
 pub fn more<S: TrialSetting, O>(plan: &Plan, trials: &[Trial<S, O>]) -> Option<u32> {
     let permitted = http(plan)?.max_connections?;
     let now = connections(plan, trials)?;
+    let next = now.saturating_mul(MORE).min(permitted);
+    let is_new = now < permitted && !most_carried(trials).contains_key(&next);
     let missed = trials.last().is_some_and(|last| !trial_is_carried(last));
-    let is_limit = missed && now < permitted && limit_from(WORTH_A_TRIAL, plan, trials).is_some();
-    is_limit.then(|| now.saturating_mul(MORE).min(permitted))
+    let is_limit = missed && is_new && limit_from(WORTH_A_TRIAL, plan, trials).is_some();
+    is_limit.then_some(next)
 }
 
 /// Whether more connections may help, but no trial was carried that could tell.
@@ -329,6 +351,20 @@ mod tests {
         );
         assert_eq!(connections(&plan, &grown), Some(512));
         assert!(rated(&plan, &grown).unwrap().limited_by_service);
+    }
+
+    #[test]
+    fn more_connections_that_carry_less_are_given_up() {
+        let mut plan = http(128);
+        if let Workload::Http(http) = &mut plan.workload {
+            http.max_connections = Some(10_000);
+        }
+        let mut trials = waiting(&[(640.0, 640, 0), (2560.0, 1274, 9)], 128);
+        trials.extend(waiting(&[(2560.0, 900, 9)], 512));
+        assert_eq!(connections(&plan, &trials), Some(128));
+        assert_eq!(more(&plan, &trials), None, "512 were tried");
+        trials.extend(waiting(&[(1274.0, 1200, 9)], 128));
+        assert_eq!(connections(&plan, &trials), Some(128));
     }
 
     #[test]

@@ -9,7 +9,10 @@ use plimsoll_model::{
     Goal, Holds, Judgement, LimitSide, Measure, NamedFigure, Plan, Rate, Share, Trial,
 };
 
-pub use one_trial::{Missed, mean_below, steady_trial, trial, unless_latency_falls};
+pub use one_trial::{
+    Missed, mean_below, part_that_misses, steady_trial, trial, unless_by_waiting,
+    unless_latency_falls,
+};
 pub(crate) use one_trial::{decided, share};
 
 /// Whether all goals of a plan are kept beyond a rate.

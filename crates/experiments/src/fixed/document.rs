@@ -2,8 +2,9 @@
 
 use super::charts::{self, SecondOf};
 use super::experiment::FixedRate;
+use super::judge::MORE;
 use super::phases::PhaseFound;
-use super::study::{BodyFound, FixedFindings, LatencyChange, Quantiles};
+use super::study::{BodyFound, ConnectionsFound, FixedFindings, LatencyChange, Quantiles};
 use crate::experiment::ReportOf;
 use plimsoll_model::Rate;
 use plimsoll_report::{Column, Document, Ink, Role, Table, connections_of, requests, time_us};
@@ -122,8 +123,10 @@ fn per_second(rps: f64) -> String {
     Rate::per_second(rps).unwrap_or(Rate::ZERO).to_string()
 }
 
-/// Where so many requests waited for a connection, they may be the limit.
-const WAITED_PCT: f64 = 50.0;
+/// Where so many requests waited for a connection, they may be why fewer were answered.
+const LIMIT_PCT: f64 = 50.0;
+/// Where so many did, they are seen in a p99.
+const SEEN_PCT: f64 = 1.0;
 
 pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     let mut doubts = Vec::new();
@@ -151,6 +154,8 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
         ));
     }
     doubts.extend(found.latency_changed.map(latency_changed));
+    let waited = found.connections.filter(|used| used.waited_pct >= SEEN_PCT);
+    doubts.extend(waited.map(waited_for_connections));
     if found.slow_seconds > 0 {
         doubts.push(format!(
             "In {} of the seconds fewer than 90 % of the requests were answered: {}.",
@@ -182,18 +187,22 @@ fn latency_changed(found: LatencyChange) -> String {
 
 fn why_slow(found: &FixedFindings) -> String {
     let used = found.connections;
-    match used.filter(|used| used.waited_pct >= WAITED_PCT) {
+    match used.filter(|used| used.waited_pct >= LIMIT_PCT) {
         _ if found.latency_changed.is_some_and(|change| change.is_fall) => {
             "while it was slow, the service did not carry this rate".to_owned()
         }
         None => "the service does not carry this rate, its answers take so long, or something else used its CPUs".to_owned(),
-        Some(used) => format!(
-            "{:.0} % of the requests waited because the client's {} were in use, which are too few for this rate or wait for the service; a run with more of them (-c {}) shows which",
-            used.waited_pct,
-            connections_of(used.connections, used.streams),
-            used.connections.saturating_mul(8)
-        ),
+        Some(_) => "no connection was free".to_owned(),
     }
+}
+
+fn waited_for_connections(used: ConnectionsFound) -> String {
+    format!(
+        "{:.0} % of the requests waited because the client's {} were in use, which is part of their latency: these are too few for this rate, or wait for the service. A run with more of them (-c {}) shows which.",
+        used.waited_pct,
+        connections_of(used.connections, used.streams),
+        used.connections.saturating_mul(MORE)
+    )
 }
 
 /// A row for each quantile, so that it fits any terminal.

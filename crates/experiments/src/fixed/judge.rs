@@ -6,7 +6,8 @@ use plimsoll_model::{
     Answers, Condition, Goal, Holds, Judgement, LatencyLimit, Share, counted, human_duration,
 };
 use plimsoll_study::judge::{
-    Missed, doubted, mean_below, steady_trial, trial, unless_latency_falls,
+    Missed, doubted, mean_below, part_that_misses, steady_trial, trial, unless_by_waiting,
+    unless_latency_falls,
 };
 use std::time::Duration;
 
@@ -25,8 +26,8 @@ pub(super) fn judge(
             ..
         } => return None,
         Goal::Cpu { limit } => cpu(last, rates, limit),
-        Goal::Latency { quantile, .. } => share((last, rates), goal, 1.0 - quantile.fraction()),
-        Goal::Errors { limit } => share((last, rates), goal, limit.get()),
+        Goal::Latency { quantile, .. } => share((last, plan), goal, 1.0 - quantile.fraction()),
+        Goal::Errors { limit } => share((last, plan), goal, limit.get()),
     };
     Some(match last {
         Some(last) if !last.verdict.is_valid() => Judgement {
@@ -36,6 +37,9 @@ pub(super) fn judge(
         _ => found,
     })
 }
+
+/// How many times as many connections are worth a try.
+pub(super) const MORE: u32 = 8;
 
 /// From the seconds of one rate; of several rates, or fewer than three seconds, there is no interval.
 fn cpu(last: Option<&FixedTrial>, rates: Rates, limit: Share) -> Judgement {
@@ -77,13 +81,48 @@ fn with_what_may_be_unseen(judged: Judgement, window: Duration) -> Judgement {
 }
 
 /// Of several rates the last says nothing about the others; but a service that misses less at a higher one has
-/// got faster.
-fn in_course(rates: Rates, (whole, parts): (Missed, &[Missed]), allowed: f64) -> Judgement {
+/// got faster. What holds for all of them together may not hold at one with few requests.
+fn in_course(plan: &FixedPlan, (whole, parts): (Missed, &[Missed]), allowed: f64) -> Judgement {
     let judged = trial(whole, parts, allowed);
-    match (rates, judged.holds) {
+    let at_one = || {
+        let nth = part_that_misses(parts, allowed)?;
+        Some((plan.phases.get(nth)?.rate, parts[nth]))
+    };
+    match (plan.rates(), judged.holds) {
         (Rates::One, _) | (Rates::Rising, Holds::No) => steady_trial(whole, parts, allowed),
+        (Rates::Rising | Rates::Other, Holds::Yes) => match at_one() {
+            Some((rate, Missed { of, missed })) => doubted(
+                judged,
+                &format!("{missed} of {of} do at {rate}: a run at that rate decides"),
+            ),
+            None => judged,
+        },
         (Rates::Rising | Rates::Other, _) => judged,
     }
+}
+
+/// With the wait for a connection latency is right, but the service may not be to blame.
+fn unless_waiting(
+    judged: Judgement,
+    last: &FixedTrial,
+    (whole, limit): (Missed, Duration),
+    allowed: f64,
+) -> Judgement {
+    let Some(used) = last.work.connections else {
+        return judged;
+    };
+    let by_waiting = last.outcome.waited.misses_by_waiting(limit);
+    let without = Missed {
+        missed: whole.missed.saturating_sub(by_waiting),
+        ..whole
+    };
+    let over = format!(
+        "{by_waiting} of them because all of the client's {} connections were in use; a run with more (-c {}) \
+         decides",
+        used.connections,
+        used.connections.saturating_mul(MORE)
+    );
+    unless_by_waiting(judged, without, allowed, &over)
 }
 
 /// Where the rate falls, latency does so, too.
@@ -97,7 +136,7 @@ fn unless_queue(judged: Judgement, last: &FixedTrial, rates: Rates) -> Judgement
 /// A request that failed or timed out misses any limit. Of one that had no answer when the run ended,
 /// the time that it had waited is its latency: if that is below the limit, it may miss it yet, and within its
 /// time-out it may fail yet.
-fn share((last, rates): (Option<&FixedTrial>, Rates), goal: Goal, allowed: f64) -> Judgement {
+fn share((last, plan): (Option<&FixedTrial>, &FixedPlan), goal: Goal, allowed: f64) -> Judgement {
     let none = Missed { of: 0, missed: 0 };
     let Some(last) = last else {
         return trial(none, &[], allowed);
@@ -126,9 +165,11 @@ fn share((last, rates): (Option<&FixedTrial>, Rates), goal: Goal, allowed: f64) 
         of: part.requests(),
         missed: part.missed(limit),
     };
-    let in_course = |whole, parts: Vec<Missed>| match limit {
-        Some(_) => unless_queue(in_course(rates, (whole, &parts), allowed), last, rates),
-        None => in_course(rates, (whole, &parts), allowed),
+    let in_course = |whole, parts: Vec<Missed>| {
+        let judged = in_course(plan, (whole, &parts), allowed);
+        let Some(limit) = limit else { return judged };
+        let judged = unless_queue(judged, last, plan.rates());
+        unless_waiting(judged, last, (whole, limit), allowed)
     };
     let judged = in_course(whole, parts.iter().map(missed).collect());
     let open = work.unfinished.min(whole.of.saturating_sub(whole.missed));

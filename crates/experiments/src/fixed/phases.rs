@@ -1,7 +1,7 @@
 //! What became of the requests of each phase.
 
 use super::plan::FixedPlan;
-use plimsoll_model::{Answers, PhasedRate, RatePhase, Slot};
+use plimsoll_model::{Answers, PhasedRate, RatePhase, Slot, Waited};
 use plimsoll_study::bootstrap::shows_quantile;
 use plimsoll_study::course::MeanLatency;
 use schemars::JsonSchema;
@@ -15,6 +15,7 @@ pub struct FixedOutcome {
     /// Of one rate, those of equal parts of the time, in which requests are slow together; empty for
     /// less than 0.2 s.
     pub(super) phases: Vec<Answers>,
+    pub(super) waited: Waited,
 }
 
 impl FixedOutcome {

@@ -22,6 +22,8 @@ const USUAL_RPS: f64 = 1000.0;
 pub(super) const USUAL_WINDOW: Duration = ms(10_000);
 /// Connections are opened, and caches filled, before the window.
 const WARM_UP: Duration = ms(1000);
+/// A connection, and what the server does for a new one: more than twice what one of asyncio takes.
+const OPENED_WITHIN: Duration = Duration::from_micros(250);
 /// The window opens shortly after the warm-up, and the first phase is not to begin before.
 const LEAD: Duration = ms(100);
 /// Of a window at one rate.
@@ -205,10 +207,18 @@ pub(super) fn plan(
     load.run = args.blank_run(args.cpus(site, root), site.interrupts(root));
     load.run.passes = 1;
     load.run.window = window;
-    load.run.warm_up = WarmUp::fixed(WARM_UP);
+    load.run.warm_up = WarmUp::fixed(warm_up(&load.workload));
     // What was asked is measured once, whatever else runs here.
     load.run.bounds.retries = 0;
     FixedPlan { rate, phases, load }
+}
+
+/// The connections are open before the window begins.
+fn warm_up(workload: &Workload) -> Duration {
+    match workload {
+        Workload::Http(http) => WARM_UP.max(WARM_UP / 2 + OPENED_WITHIN * http.connections),
+        Workload::Hash(_) | Workload::Command(_) | Workload::Imported(_) => WARM_UP,
+    }
 }
 
 /// The requests that warm a service up have an end.

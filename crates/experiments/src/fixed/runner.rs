@@ -44,6 +44,7 @@ impl Runner<AtRate, FixedOutcome> for FixedRunner<'_> {
         let (before, parts) = self.parts;
         let phases = phases.skip(before).take(parts);
         trial.outcome.phases = phases.map(answers).collect();
+        trial.outcome.waited = std::mem::take(&mut trial.work.waited);
         Ok(Some(trial))
     }
 }

@@ -8,8 +8,9 @@ use super::study::{ConnectionsFound, due, findings, is_slow};
 use crate::experiment::Experiment;
 use plimsoll_engine::{Next, Planner};
 use plimsoll_model::{
-    Answers, Condition, CpuTime, CpuUse, Holds, HttpService, Phase, Plan, Rate, RatePhase, Second,
-    ServiceUse, ServiceWarmUp, Share, Slot, Trial, TrialSetting, TrialSpec, WarmUp, Workload,
+    Answers, Condition, ConnectionUse, CpuTime, CpuUse, Holds, HttpService, Phase, Plan, Rate,
+    RatePhase, Second, ServiceUse, ServiceWarmUp, Share, Slot, Trial, TrialSetting, TrialSpec,
+    WarmUp, Workload,
 };
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -213,6 +214,56 @@ fn an_overloaded_or_hung_service_has_broken_a_goal() {
     }
 }
 
+#[test]
+fn what_waited_for_a_connection_breaks_no_goal_by_that() {
+    let (plan, mut trial) = in_parts(|_| (80, false));
+    trial.work.connections = Some(ConnectionUse {
+        connections: 128,
+        waited: 1000,
+        ..ConnectionUse::default()
+    });
+    let holds = |in_connection_ms: u64| {
+        let mut trial = trial.clone();
+        for _ in 0..1000 {
+            let waited = &mut trial.outcome.waited;
+            waited.latency.record_ns(80_000_000);
+            waited.in_connection.record_ns(in_connection_ms * 1_000_000);
+        }
+        p99_holds(&plan, &trial)
+    };
+    let (of_the_client, why) = holds(5);
+    assert_eq!(of_the_client, Holds::Undecided, "{why}");
+    assert!(why.contains("(-c 1024)"), "{why}");
+    assert_eq!(holds(40).0, Holds::No, "they take too long by themselves");
+    assert_eq!(p99_holds(&plan, &trial).0, Holds::No);
+}
+
+#[test]
+fn a_step_with_few_requests_that_misses_leaves_the_goal_undecided() {
+    let (mut plan, mut trial) = in_parts(|_| (1, false));
+    let phase = |rps| RatePhase {
+        length: Duration::from_secs(5),
+        rate: Rate::per_second(rps).unwrap(),
+    };
+    plan.phases = vec![phase(20.0), phase(5000.0)];
+    let part = |requests, ms: u64| {
+        let mut part = Answers::default();
+        (0..requests).for_each(|_| part.latency.record_ns(ms * 1_000_000));
+        part
+    };
+    trial.work.intended = 25_100;
+    trial.outcome.phases = vec![part(100, 1), part(25_000, 1)];
+    assert_eq!(p99_holds(&plan, &trial).0, Holds::Yes);
+    trial.outcome.phases[0] = part(100, 50);
+    trial
+        .work
+        .latency
+        .record_many(Duration::from_millis(50), 100);
+    let (holds, why) = p99_holds(&plan, &trial);
+    assert_eq!(holds, Holds::Undecided, "{why}");
+    assert!(why.contains("100 of 100 do at 20"), "{why}");
+}
+
 /// Two seconds at 1,000/s, of which so many are answered, each after a millisecond.
 fn found(answered: u64) -> FixedFindings {
     let http = HttpService::get("http://h/", 1, Duration::from_secs(1));
@@ -258,7 +309,10 @@ fn requests_that_waited_for_a_connection_are_named() {
         "{many}"
     );
     assert!(many.contains("(-c 16)"), "{many}");
-    assert!(doubts(9.0).contains("the service does not carry this rate"));
+    let some = doubts(9.0);
+    assert!(some.contains("the service does not carry this rate"));
+    assert!(some.contains("9 % of the requests waited"), "{some}");
+    assert!(!doubts(0.9).contains("waited because"));
 }
 
 #[test]
@@ -332,6 +386,7 @@ fn phases_have_their_own_rates_and_long_lists_are_joined() {
     };
     let outcome = FixedOutcome {
         phases: vec![answers(49), answers(400)],
+        ..FixedOutcome::default()
     };
     let found = phases::found(&plan, &outcome);
     let rates = |f: &PhaseFound| (f.from_s, f.asked_rps, f.answered_rps, f.failed);
@@ -354,6 +409,7 @@ fn phases_have_their_own_rates_and_long_lists_are_joined() {
     plan.phases = (0..41).map(|n| phase(f64::from(n) + 1.0)).collect();
     let outcome = FixedOutcome {
         phases: vec![answers(1); 41],
+        ..FixedOutcome::default()
     };
     let found = phases::found(&plan, &outcome);
     assert_eq!(found.len(), 14, "of three each");

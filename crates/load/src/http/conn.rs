@@ -34,6 +34,8 @@ pub(super) struct Due {
     pub(super) intended_ns: u64,
     /// How often the server has refused it without beginning with it.
     pub(super) refused: u8,
+    /// How long it waited because all connections were in use, or zero.
+    pub(super) waited_ns: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -34,7 +34,7 @@ const MOST_REFUSED: u8 = 100;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completion {
     Answered {
-        intended_ns: u64,
+        due: Due,
         /// Which of the requests of the job.
         kind: usize,
         answer: Answer,
@@ -42,7 +42,7 @@ pub(super) enum Completion {
         age: Duration,
     },
     Failed {
-        intended_ns: u64,
+        due: Due,
         kind: usize,
         failure: Failure,
     },
@@ -169,6 +169,14 @@ impl Connections {
         self.idle.is_empty() && self.to_open.is_empty() && self.resting.is_empty()
     }
 
+    /// How many connections are not open yet that no request waits for.
+    pub(super) fn to_open_in_advance(&self) -> usize {
+        match self.policy {
+            OpenPolicy::InAdvance => self.opening + self.to_open.len(),
+            OpenPolicy::OnDemand => 0,
+        }
+    }
+
     /// Whether there is more to report, or may be more to read without a new edge.
     pub(super) fn has_more(&self) -> bool {
         !self.more.is_empty() || !self.ended.is_empty()
@@ -213,14 +221,14 @@ impl Connections {
         self.deadlines.next_scan()
     }
 
-    /// Intended starts, and kinds where they are known, of the requests that have not ended.
-    pub(super) fn open_requests(&self) -> impl Iterator<Item = (u64, Option<usize>)> {
+    /// The requests that have not ended, and kinds where they are known.
+    pub(super) fn open_requests(&self) -> impl Iterator<Item = (Due, Option<usize>)> {
         let in_flight = self
             .conns
             .iter()
             .flat_map(|conn| conn.requests.iter().flatten());
-        let sent = in_flight.map(|request| (request.due.intended_ns, Some(request.kind)));
-        sent.chain(self.refused.iter().map(|due| (due.intended_ns, None)))
+        let sent = in_flight.map(|request| (request.due, Some(request.kind)));
+        sent.chain(self.refused.iter().map(|due| (*due, None)))
     }
 
     /// Sends a request at a free place; there must be one. Its time-out

@@ -39,6 +39,7 @@ pub(super) struct Worker {
     connections: Connections,
     wake_up: WakeUp,
     answers: Answers,
+    to_open: usize,
 }
 
 /// What is known of the answers so far.
@@ -80,6 +81,7 @@ impl Worker {
             pacer,
             wake_up: WakeUp::default(),
             answers: Answers::default(),
+            to_open: 0,
         })
     }
 
@@ -103,20 +105,32 @@ impl Worker {
                 self.wake_up.record(planned, self.session.now_ns());
             }
             self.step(&mut ready);
+            self.see_opening();
             now = self.session.now_ns();
             self.expire(now);
         }
-        for (intended_ns, kind) in self.connections.open_requests() {
-            self.tally.unfinished(intended_ns, now);
-            if let Some(kind) = kind {
-                self.of_kind(kind, intended_ns, Ending::Unfinished, now);
-            }
+        for (due, kind) in self.connections.open_requests() {
+            self.tally.unfinished(due.intended_ns, now);
+            self.with_kind_and_wait(kind, due, Ending::Unfinished, now);
         }
         let used = self.connections.served(self.pacer.waited());
         self.tally.connections(used);
-        self.pacer.close(now, &self.tally);
+        let open_ns = self.typically_open_ns(now);
+        self.pacer.close(now, open_ns, &self.tally);
         // No earlier: a guard goes on, and the sensors of a trial read this thread.
         self.connections.exhausted().map_or(Ok(()), Err)
+    }
+
+    /// The median time that the open requests have been on their connections.
+    fn typically_open_ns(&self, now: u64) -> u64 {
+        let open = self.connections.open_requests();
+        let on_connection = |(due, _): (Due, _)| {
+            let since_due = now.saturating_sub(due.intended_ns);
+            since_due.saturating_sub(due.waited_ns)
+        };
+        let mut open: Vec<u64> = open.map(on_connection).collect();
+        open.sort_unstable();
+        open.get(open.len() / 2).copied().unwrap_or(0)
     }
 
     /// Whether every request of the window has ended or must end.
@@ -128,6 +142,15 @@ impl Worker {
         let no_window = closes == u64::MAX;
         let all_sent = now >= closes && self.pacer.next_unsent() >= closes;
         no_window || now >= self.session.ends_ns() || (all_sent && self.tally.open_in_window() == 0)
+    }
+
+    /// Lets the session know how many connections are not open yet.
+    fn see_opening(&mut self) {
+        let now = self.connections.to_open_in_advance();
+        let before = std::mem::replace(&mut self.to_open, now);
+        if before != now {
+            self.session.set_to_open(before, now);
+        }
     }
 
     /// How long there is nothing to do.
@@ -206,12 +229,12 @@ impl Worker {
 
     /// The longest waiting of the requests that are due.
     fn first_due(&mut self, now: u64) -> Option<Due> {
-        let intended_ns = self.pacer.take(now, &self.tally)?;
+        let (intended_ns, waited_ns) = self.pacer.take(now, &self.tally)?;
         self.tally.sent(intended_ns);
-        let refused = 0;
         Some(Due {
             intended_ns,
-            refused,
+            refused: 0,
+            waited_ns,
         })
     }
 
@@ -223,37 +246,35 @@ impl Worker {
         let now = self.session.now_ns();
         match ended {
             Completion::Answered {
-                intended_ns,
+                due,
                 kind,
                 answer,
                 age,
             } if self.job.requests[kind].is_good(&answer) => {
                 let ended_ns = now.saturating_sub(ns(age));
                 self.tally
-                    .done(intended_ns, ended_ns, Some(answer.body_bytes));
-                self.of_kind(kind, intended_ns, Ending::Answered, ended_ns);
+                    .done(due.intended_ns, ended_ns, Some(answer.body_bytes));
+                self.with_kind_and_wait(Some(kind), due, Ending::Answered, ended_ns);
             }
-            Completion::Answered {
-                intended_ns, kind, ..
-            } => self.failed(kind, intended_ns, Failure::Status, now),
-            Completion::Failed {
-                intended_ns,
-                kind,
-                failure,
-            } => self.failed(kind, intended_ns, failure, now),
+            Completion::Answered { due, kind, .. } => self.failed(kind, due, Failure::Status, now),
+            Completion::Failed { due, kind, failure } => self.failed(kind, due, failure, now),
             Completion::NotOpened(failure) => self.fail_waiting(failure, now),
         }
     }
 
-    fn failed(&self, kind: usize, intended_ns: u64, failure: Failure, now: u64) {
-        self.tally.failed(intended_ns, failure, now);
-        self.of_kind(kind, intended_ns, Ending::Failed(failure), now);
+    fn failed(&self, kind: usize, due: Due, failure: Failure, now: u64) {
+        self.tally.failed(due.intended_ns, failure, now);
+        self.with_kind_and_wait(Some(kind), due, Ending::Failed(failure), now);
     }
 
-    /// Counts a request by its kind, where there are several.
-    fn of_kind(&self, kind: usize, intended_ns: u64, ending: Ending, now: u64) {
-        if self.job.requests.len() > 1 {
-            self.tally.of_kind(kind, intended_ns, ending, now);
+    /// Counts a request by its kind, where there are several, and with its wait for a connection.
+    fn with_kind_and_wait(&self, kind: Option<usize>, due: Due, ending: Ending, now: u64) {
+        if let Some(kind) = kind.filter(|_| self.job.requests.len() > 1) {
+            self.tally.of_kind(kind, due.intended_ns, ending, now);
+        }
+        let has_latency = !matches!(ending, Ending::Failed(failure) if failure != Failure::Timeout);
+        if due.waited_ns > 0 && has_latency {
+            self.tally.waited(due.intended_ns, due.waited_ns, now);
         }
     }
 

@@ -11,7 +11,9 @@ mod tls;
 use plimsoll_load::http::{HttpLoad, Probe};
 use plimsoll_load::known::{Behaviour, Discipline, KnownServer, Waits};
 use plimsoll_load::{Load, LoadError, Offer, Running, Shape};
-use plimsoll_model::{Arrivals, CpuSet, Errors, HttpService, PhasedRate, Rate, RatePhase, Work};
+use plimsoll_model::{
+    Arrivals, CpuSet, Errors, HttpService, PhasedRate, Rate, RatePhase, Waited, Work,
+};
 use plimsoll_pool::allowed_cpus;
 use rustix::net::{AddressFamily, SocketType};
 use std::io::{Read, Write};
@@ -140,15 +142,19 @@ fn requests_that_wait_for_a_connection_are_counted() {
             ..offer(1000.0)
         };
         let work = drive_for(&service, &offer, 300 * MS);
-        (work.connections.unwrap(), work.intended)
+        (work.connections.unwrap(), work.intended, work.waited)
     };
     // 2 connections of 20 ms carry 100/s.
-    let (few, intended) = used(2);
+    let (few, intended, waited) = used(2);
     assert_eq!(few.connections, 2);
     assert!(few.waited > intended / 2, "{few:?} of {intended}");
+    assert!(waited.latency.requests() > intended / 2, "{waited:?}");
+    assert_eq!(waited.in_connection.requests(), waited.latency.requests());
+    assert!(waited.in_connection.sum_ns() < waited.latency.sum_ns());
     // More than are ever due within an answer and a pause of this machine.
-    let (many, _) = used(2000);
+    let (many, _, waited) = used(2000);
     assert_eq!((many.connections, many.waited), (2000, 0));
+    assert_eq!(waited, Waited::default());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use plimsoll_model::{
     Answers, Arm, BodySizes, ConnectionUse, CopiesOutcome, CopiesSetting, CopiesTrial, CpuSet,
     CpuTime, CpuUse, CpusOf, Energy, Errors, Histogram, Invalid, JobHeld, JobWork, LoadLevel,
     MachineUse, Millicores, Phase, Pressure, Rate, Second, ServiceUse, Setting, Share, Slot, Trial,
-    TrialSetting, TrialSpec, Verdict, WarmUp, Work, YieldOutcome, YieldSetting, YieldTrial,
+    TrialSetting, TrialSpec, Verdict, Waited, WarmUp, Work, YieldOutcome, YieldSetting, YieldTrial,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -158,6 +158,7 @@ prop_compose! {
                 answers: n[0], least: n[1], most: n[2], sum: n[3], sum_of_squares: n[0] as f64,
             }),
             kinds,
+            waited: Waited::default(),
         }
     }
 }

@@ -83,6 +83,35 @@ pub fn steady_trial(whole: Missed, parts: &[Missed], allowed: f64) -> Judgement 
     }
 }
 
+/// The part that misses a goal most clearly, where it does by itself; the parts may have different rates. The
+/// tail is divided among them (Bonferroni).
+pub fn part_that_misses(parts: &[Missed], allowed: f64) -> Option<usize> {
+    let tail = |part: &Missed| {
+        let by_chance = Binomial::new(allowed, part.of).ok()?;
+        Some(by_chance.sf(part.missed.checked_sub(1)?))
+    };
+    let tails = parts.iter().enumerate();
+    let tails = tails.filter_map(|(nth, part)| Some((nth, tail(part)?)));
+    let (nth, least) = tails.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    (least <= TAIL / parts.len() as f64).then_some(nth)
+}
+
+/// What is broken only because requests waited for one of the client's connections is undecided:
+/// `without` that wait.
+pub fn unless_by_waiting(
+    judged: Judgement,
+    without: Missed,
+    allowed: f64,
+    over: &str,
+) -> Judgement {
+    match judged.holds {
+        Holds::No if share(without.missed, without.of, allowed) != Holds::No => {
+            doubted(judged, over)
+        }
+        _ => judged,
+    }
+}
+
 /// What is missed while latency falls towards the end is undecided. `parts` are equal parts of the time.
 pub fn unless_latency_falls(judged: Judgement, parts: &[MeanLatency]) -> Judgement {
     match judged.holds == Holds::No && course::falls_at_the_end(parts) {
@@ -203,6 +232,45 @@ mod tests {
             trial(whole, &[], 0.01).why,
             "60 of 2000 requests miss it (3.00 %, 1.00 % allowed)"
         );
+    }
+
+    #[test]
+    fn a_part_that_misses_by_itself_is_found() {
+        let parts = |first: u64, second: u64| {
+            let first = Missed {
+                of: 100,
+                missed: first,
+            };
+            let second = Missed {
+                of: 25_000,
+                missed: second,
+            };
+            part_that_misses(&[first, second], 0.01)
+        };
+        assert_eq!(parts(99, 0), Some(0));
+        assert_eq!(parts(0, 500), Some(1));
+        assert_eq!(parts(2, 200), None, "by chance");
+        assert_eq!(part_that_misses(&[], 0.01), None);
+        assert_eq!(part_that_misses(&[Missed { of: 0, missed: 0 }], 0.01), None);
+    }
+
+    #[test]
+    fn what_only_waiting_for_a_connection_breaks_is_undecided() {
+        let broken = trial(
+            Missed {
+                of: 3000,
+                missed: 3000,
+            },
+            &[],
+            0.01,
+        );
+        let holds = |missed| {
+            let without = Missed { of: 3000, missed };
+            unless_by_waiting(broken.clone(), without, 0.01, "they waited").holds
+        };
+        assert_eq!(holds(0), Holds::Undecided);
+        assert_eq!(holds(30), Holds::Undecided);
+        assert_eq!(holds(2900), Holds::No);
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Connections {
                     self.queue_more(index);
                 }
                 Some(Completion::Answered {
-                    intended_ns: ended.due.intended_ns,
+                    due: ended.due,
                     kind: ended.kind,
                     answer,
                     age,
@@ -261,7 +261,7 @@ impl Connections {
 
 fn failed(request: InFlight, failure: Failure) -> Completion {
     Completion::Failed {
-        intended_ns: request.due.intended_ns,
+        due: request.due,
         kind: request.kind,
         failure,
     }
