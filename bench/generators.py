@@ -11,7 +11,7 @@ own account of its window.
 Beside it a lower bound: the CPU time per request of a generator that knows all
 times in advance, sends none later than plimsoll's slip p99, needs as little to send
 and read as the cheapest one here (its CPU time at the highest rate), and sleeps at
-the price that one sleep and wake-up has here.
+the price that a sleep and wake-up has here if its timer is set while an earlier one runs.
 
     bench/generators.py [--rounds 5] [--seconds 5] [--wrk2 PATH] [--k6 PATH]
 
@@ -20,6 +20,7 @@ source and k6 by `go install go.k6.io/k6@latest`; without a path each is left ou
 """
 
 import argparse
+import ctypes
 import json
 import math
 import os
@@ -100,14 +101,46 @@ class Delayed:
         self.process.wait()
 
 
-def wake_up_us():
-    """CPU time of a sleep of 200 us on CPU 1, in this process."""
+class Timers:
+    """Timers of the kernel in turn, `ahead` of which are set beyond the one that is waited for."""
+
+    class Spec(ctypes.Structure):
+        _fields_ = [(name, ctypes.c_long) for name in ("every_s", "every_ns", "at_s", "at_ns")]
+
+    def __init__(self, ahead):
+        self.libc = ctypes.CDLL(None)
+        self.timers = [self.libc.timerfd_create(time.CLOCK_MONOTONIC, 0) for _ in range(ahead + 1)]
+
+    def set(self, number, at_ns):
+        spec = self.Spec(0, 0, at_ns // 10**9, at_ns % 10**9)
+        absolute = 1
+        if self.libc.timerfd_settime(self.timers[number % len(self.timers)], absolute, ctypes.byref(spec), None):
+            sys.exit("a timer cannot be set")
+
+    def wait(self, number):
+        os.read(self.timers[number % len(self.timers)], 8)
+
+
+def wake_up_us(ahead):
+    """CPU time to set a timer and to sleep for some 200 us until another one ends, on CPU 1, in this process."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {1})
-    before, sleeps = time.thread_time(), 10_000
-    for _ in range(sleeps):
-        time.sleep(200e-6)
+    timers, sleeps, gap_ns = Timers(ahead), 5_000, 200_000
+    begin = time.monotonic_ns() + gap_ns
+    for number in range(ahead):
+        timers.set(number, begin + number * gap_ns)
+    before = time.thread_time()
+    for number in range(sleeps):
+        timers.set(number + ahead, begin + (number + ahead) * gap_ns)
+        timers.wait(number)
     used = time.thread_time() - before
+    # What Python itself takes: timers that end much later, and a read that does not wait.
+    with open("/dev/zero", "rb", buffering=0) as zeros:
+        before = time.thread_time()
+        for number in range(sleeps):
+            timers.set(number, begin + 10**13)
+            os.read(zeros.fileno(), 8)
+        used -= time.thread_time() - before
     os.sched_setaffinity(0, allowed)
     return used / sleeps * 1e6
 
@@ -177,13 +210,13 @@ def main():
         tools["wrk2"] = lambda *load: of_wrk2(args.wrk2, *load)
     if args.k6:
         tools["k6"] = lambda *load: of_k6(args.k6, *load)
-    wakes = [wake_up_us() for _ in range(args.rounds)]
+    alone, wakes = ([wake_up_us(ahead) for _ in range(args.rounds)] for ahead in (0, 3))
     with Nginx() as url:
         cost = rounds(tools, url, RATES, args)
     with Delayed() as url:
         error = rounds(tools, url, [ERROR_AT], args)
     print(f"{args.rounds} rounds of {args.seconds} s, {CONNECTIONS} connections, medians (ranges)\n")
-    print(f"CPU time of a sleep and a wake-up: {shown(wakes)} us\n")
+    print(f"CPU time of a sleep and a wake-up: {shown(alone)} us; with the timer set ahead: {shown(wakes)} us\n")
     print("| | asked, /s | sent, /s | CPU per request, us | median error at 20,000/s, us | slip p99, us |")
     print("|---|---|---|---|---|---|")
     for name in tools:

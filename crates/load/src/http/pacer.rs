@@ -31,6 +31,11 @@ impl Pacer {
         }
     }
 
+    /// The intended starts that have not been noticed.
+    pub(super) fn upcoming(&self) -> Schedule {
+        self.due.clone()
+    }
+
     /// Whether a request could be sent at `now` on an idle connection.
     pub(super) fn has_due(&self, now: u64) -> bool {
         self.waiting > 0 || self.due.peek() <= now

@@ -7,11 +7,12 @@
 //! slowness to the service.
 
 use super::Job;
+use super::ahead::Ahead;
 use super::conn::Due;
 use super::connections::{Completion, Connections};
 use super::pacer::Pacer;
 use super::parser::Answer;
-use super::poller::{Poller, Ready, Until};
+use super::poller::{Poller, Ready, TIMERS, Until};
 use super::wakeup::WakeUp;
 use crate::ns;
 use crate::tally::{Ending, Failure, Session, Tally};
@@ -38,6 +39,7 @@ pub(super) struct Worker {
     poller: Poller,
     connections: Connections,
     wake_up: WakeUp,
+    ahead: Ahead,
     answers: Answers,
     to_open: usize,
 }
@@ -73,11 +75,12 @@ impl Worker {
         connections: Connections,
     ) -> Result<Worker, Errno> {
         Ok(Worker {
-            poller: Poller::new(BATCH)?,
+            poller: Poller::new(BATCH, session.now_ns())?,
             connections,
             job,
             session,
             tally,
+            ahead: Ahead::new(pacer.upcoming()),
             pacer,
             wake_up: WakeUp::default(),
             answers: Answers::default(),
@@ -94,13 +97,7 @@ impl Worker {
         let mut ready = Vec::with_capacity(BATCH);
         let mut now = self.session.now_ns();
         while !self.is_done(now) {
-            let woken = match self.until(now) {
-                Until::At(at) if self.may_ignore_sockets(now, at) => {
-                    self.poller.sleep_then_poll(at - now, &mut ready)?;
-                    Some(at)
-                }
-                until => self.poller.wait(now, until, &mut ready)?,
-            };
+            let woken = self.wait(now, &mut ready)?;
             if let Some(planned) = woken {
                 self.wake_up.record(planned, self.session.now_ns());
             }
@@ -153,6 +150,26 @@ impl Worker {
         }
     }
 
+    /// Waits for what is next. Returns the time that was waited for if a timer ended the wait.
+    fn wait(&mut self, now: u64, ready: &mut Vec<Ready>) -> Result<Option<u64>, Errno> {
+        let until = self.until(now);
+        let Until::At(at) = until else {
+            return self.poller.wait(now, until, ready);
+        };
+        if at > now && at < u64::MAX && self.connections.has_idle() {
+            let due = self.pacer.next_due();
+            let ahead = self.ahead.choose(due, TIMERS, &self.wake_up);
+            self.poller.set_ahead(now, at, ahead)?;
+        }
+        match self.may_ignore_sockets(now, at) {
+            true => {
+                self.poller.sleep_then_poll(now, at, ready)?;
+                Ok(Some(at))
+            }
+            false => self.poller.wait(now, until, ready),
+        }
+    }
+
     /// How long there is nothing to do.
     fn until(&self, now: u64) -> Until {
         let connections = &self.connections;
@@ -168,7 +185,10 @@ impl Worker {
         let due = match self.pacer.next_due() {
             // Nothing can be sent then, so no early wake-up is needed.
             due if !connections.has_idle() => due,
-            due => self.wake_up.ahead_of(due),
+            due => {
+                let planned = self.ahead.wake_up_for(due);
+                planned.unwrap_or_else(|| self.wake_up.ahead_of(due))
+            }
         };
         let other = connections.next_deadline().min(self.session.ends_ns());
         Until::At(due.min(other).min(closes))

@@ -5,7 +5,7 @@ use super::conn::{Conn, ReadEvent, StepResult};
 use super::queue::Queue;
 use super::script::{Script, refusal, script};
 use super::{Behaviour, WaitMode};
-use crate::http::poller::{Poller, Ready, Until, Waker, token};
+use crate::http::poller::{FIRST_TIMER, Poller, Ready, Until, Waker, token};
 use crate::ns;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const BATCH: usize = 128;
-const LISTENER: u64 = u64::MAX - 2;
+const LISTENER: u64 = FIRST_TIMER - 1;
 const BUFFER: usize = 64 << 10;
 /// How long before a step is due the thread polls: longer than the wake-up
 /// latency, even in most virtual machines.
@@ -62,7 +62,8 @@ impl Engine {
         stop: Arc<AtomicBool>,
         wait_mode: WaitMode,
     ) -> io::Result<Engine> {
-        let poller = Poller::new(BATCH)?;
+        let began = Instant::now();
+        let poller = Poller::new(BATCH, ns(began.elapsed()))?;
         poller.add(&listener, LISTENER)?;
         poller.add_waker(waker)?;
         Ok(Engine {
@@ -76,7 +77,7 @@ impl Engine {
             stop,
             wait_mode,
             poller,
-            began: Instant::now(),
+            began,
             idle_since: Duration::ZERO,
             slots: Vec::new(),
             vacant: Vec::new(),

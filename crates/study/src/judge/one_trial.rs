@@ -102,11 +102,11 @@ pub fn unless_by_waiting(
     judged: Judgement,
     without: Missed,
     allowed: f64,
-    over: &str,
+    because: &str,
 ) -> Judgement {
     match judged.holds {
         Holds::No if share(without.missed, without.of, allowed) != Holds::No => {
-            doubted(judged, over)
+            doubted(judged, because)
         }
         _ => judged,
     }

@@ -1,0 +1,143 @@
+//! Chooses the starts that get a timer before the thread waits for them.
+
+use super::wakeup::WakeUp;
+use crate::arrivals::Schedule;
+use std::collections::VecDeque;
+
+/// About what it takes to send a request and to read an answer. A start that comes sooner after the one before it than
+/// this and a wake-up take is polled for, and a timer would only interrupt.
+const BUSY_NS: u64 = 10_000;
+
+/// Most starts that are passed in search of one. After a time without sleep the cursor catches up over several waits,
+/// because a long search would delay a request.
+const MOST_PASSED: usize = 64;
+
+/// A third cursor on the schedule of a [`Pacer`](super::pacer::Pacer), ahead of the others.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    starts: Schedule,
+    /// The start before the next of `starts`.
+    before: u64,
+    /// Starts and when to wake up for them, ascending.
+    planned: VecDeque<(u64, u64)>,
+}
+
+impl Ahead {
+    pub(super) fn new(starts: Schedule) -> Ahead {
+        Ahead {
+            starts,
+            before: 0,
+            planned: VecDeque::new(),
+        }
+    }
+
+    /// When to wake up for the start at `due`, if it was chosen.
+    pub(super) fn wake_up_for(&self, due: u64) -> Option<u64> {
+        let mut planned = self.planned.iter();
+        planned.find_map(|(start, at)| (*start == due).then_some(*at))
+    }
+
+    /// When to wake up for further starts after `due`, the next one, so that `most` are chosen.
+    pub(super) fn choose(
+        &mut self,
+        due: u64,
+        most: usize,
+        wake_up: &WakeUp,
+    ) -> impl Iterator<Item = u64> {
+        while self.planned.front().is_some_and(|(start, _)| *start < due) {
+            self.planned.pop_front();
+        }
+        std::iter::from_fn(move || {
+            if self.planned.len() >= most {
+                return None;
+            }
+            let mut passed = 0..MOST_PASSED;
+            let (start, at) = passed.find_map(|_| self.pass(due, wake_up))?;
+            self.planned.push_back((start, at));
+            Some(at)
+        })
+    }
+
+    /// Passes one start; returns it with when to wake up, if it needs a timer.
+    fn pass(&mut self, due: u64, wake_up: &WakeUp) -> Option<(u64, u64)> {
+        let start = self.starts.peek();
+        if start == u64::MAX {
+            return None;
+        }
+        self.starts.next();
+        let before = std::mem::replace(&mut self.before, start);
+        let at = wake_up.ahead_of(start);
+        (start > due && at > before.saturating_add(BUSY_NS)).then_some((start, at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::{Arrivals, Rate};
+
+    fn schedule(arrivals: Arrivals, rate: f64) -> Schedule {
+        Schedule::new(arrivals, Rate::per_second(rate).unwrap(), 1)
+    }
+
+    /// A thread that is late by 20 us.
+    fn slow_wake_up() -> WakeUp {
+        let mut wake_up = WakeUp::default();
+        (0..1_000).for_each(|_| wake_up.record(0, 20_000));
+        wake_up
+    }
+
+    #[test]
+    fn each_start_is_chosen_once_and_keeps_its_time() {
+        let mut ahead = Ahead::new(schedule(Arrivals::Constant, 1_000.0));
+        let wake_up = WakeUp::default();
+        let first: Vec<u64> = ahead.choose(1_000_000, 3, &wake_up).collect();
+        assert_eq!(first, [2_000_000, 3_000_000, 4_000_000]);
+        assert_eq!(ahead.choose(2_000_000, 3, &wake_up).count(), 0);
+        let later: Vec<u64> = ahead.choose(3_000_000, 3, &slow_wake_up()).collect();
+        let [one] = later[..] else {
+            panic!("{later:?}")
+        };
+        assert!(one.abs_diff(4_980_000) < 2_100, "{one}");
+        assert_eq!(ahead.wake_up_for(3_000_000), Some(3_000_000));
+        assert_eq!(ahead.wake_up_for(5_000_000), Some(one));
+        assert_eq!(ahead.wake_up_for(2_000_000), None, "it has been");
+    }
+
+    #[test]
+    fn starts_close_to_the_one_before_are_left_to_polling() {
+        let starts = schedule(Arrivals::Poisson, 20_000.0);
+        let wake_up = slow_wake_up();
+        let mut ahead = Ahead::new(starts.clone());
+        let chosen: Vec<u64> = ahead.choose(0, 500, &wake_up).collect();
+        let of: Vec<u64> = starts
+            .take_while(|s| wake_up.ahead_of(*s) <= chosen[499])
+            .collect();
+        let far = of
+            .windows(2)
+            .filter(|two| wake_up.ahead_of(two[1]) > two[0] + BUSY_NS);
+        // The first start has none before it in the list.
+        assert!(far.count().abs_diff(500) <= 1);
+        assert!(of.len() > 800, "{}", of.len());
+    }
+
+    #[test]
+    fn a_cursor_far_behind_catches_up_in_steps() {
+        let mut ahead = Ahead::new(schedule(Arrivals::Constant, 1_000.0));
+        let wake_up = WakeUp::default();
+        let due = 1_000_000 * MOST_PASSED as u64 * 3;
+        let counts: Vec<usize> = (0..4)
+            .map(|_| ahead.choose(due, 2, &wake_up).count())
+            .collect();
+        assert_eq!(counts, [0, 0, 0, 2]);
+    }
+
+    #[test]
+    fn starts_that_have_been_are_left_out() {
+        let mut ahead = Ahead::new(schedule(Arrivals::Constant, 1_000.0));
+        let wake_up = WakeUp::default();
+        assert_eq!(ahead.choose(1_000_000, 2, &wake_up).count(), 2);
+        let chosen: Vec<u64> = ahead.choose(9_000_000, 2, &wake_up).collect();
+        assert_eq!(chosen, [10_000_000, 11_000_000]);
+    }
+}
