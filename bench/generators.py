@@ -11,7 +11,8 @@ own account of its window.
 Beside it a lower bound: the CPU time per request of a generator that knows all
 times in advance, sends none later than plimsoll's slip p99, needs as little to send
 and read as the cheapest one here (its CPU time at the highest rate), and sleeps at
-the price that a sleep and wake-up has here if its timer is set while an earlier one runs.
+the price that a sleep and wake-up has here if its timer is set while an earlier one runs,
+and wakes a server once after each sleep at the price of that.
 
     bench/generators.py [--rounds 5] [--seconds 5] [--wrk2 PATH] [--k6 PATH]
 
@@ -145,7 +146,34 @@ def wake_up_us(ahead):
     return used / sleeps * 1e6
 
 
-def least_us(rate, late_us, wake_us, request_us, requests=4000):
+def wake_other_us():
+    """CPU time to wake a process that sleeps on CPU 0, from CPU 1: writes to a pipe with a reader that waits, less those without."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {0})
+    outlet, inlet = os.pipe()
+    reader = os.fork()
+    if reader == 0:
+        os.close(inlet)
+        while os.read(outlet, 1):
+            pass
+        os._exit(0)
+    os.sched_setaffinity(0, {1})
+    unread = os.pipe()[1]
+    used, writes = {inlet: 0, unread: 0}, 5_000
+    for _ in range(writes):
+        for pipe in used:
+            time.sleep(100e-6)
+            before = time.thread_time_ns()
+            os.write(pipe, b".")
+            used[pipe] += time.thread_time_ns() - before
+    os.close(inlet)
+    os.close(outlet)
+    os.waitpid(reader, 0)
+    os.sched_setaffinity(0, allowed)
+    return (used[inlet] - used[unread]) / writes / 1e3
+
+
+def least_us(rate, late_us, wake_us, server_us, request_us, requests=4000):
     """The least CPU time per request at Poisson times, each sent up to `late_us` after its time.
 
     Awake times are chosen by dynamic programming. One lasts at least from the latest start of its first
@@ -162,12 +190,12 @@ def least_us(rate, late_us, wake_us, request_us, requests=4000):
         for first in range(end - 1, max(-1, end - 200), -1):
             may_sleep = first == 0 or due[first] + late_us - due[first - 1] >= wake_us
             awake = max((end - first) * request_us, due[end - 1] - due[first] - late_us)
-            costs.append(best[first] + wake_us + awake if may_sleep else math.inf)
+            costs.append(best[first] + wake_us + server_us + awake if may_sleep else math.inf)
         best.append(min(costs))
     return best[-1] / requests
 
 
-def print_least(cost, wake_us):
+def print_least(cost, wake_us, server_us):
     """The lower bound, beside plimsoll's own figure."""
     request_us = min(r["cpu_us"] for (_, rate), runs in cost.items() for r in runs if rate == max(RATES))
     print(f"\nlower bound, with {request_us:.1f} us to send and read, and no request later than plimsoll's slip p99")
@@ -175,7 +203,7 @@ def print_least(cost, wake_us):
         runs = cost["plimsoll", rate]
         late_us = statistics.median(r["slip_p99_us"] for r in runs)
         ours = statistics.median(r["cpu_us"] for r in runs)
-        print(f"  {rate:,}/s: {least_us(rate, late_us, wake_us, request_us):.1f} us; plimsoll {ours:.1f} us")
+        print(f"  {rate:,}/s: {least_us(rate, late_us, wake_us, server_us, request_us):.1f} us; plimsoll {ours:.1f} us")
 
 
 def rounds(tools, url, rates, args):
@@ -211,12 +239,14 @@ def main():
     if args.k6:
         tools["k6"] = lambda *load: of_k6(args.k6, *load)
     alone, wakes = ([wake_up_us(ahead) for _ in range(args.rounds)] for ahead in (0, 3))
+    servers = [wake_other_us() for _ in range(args.rounds)]
     with Nginx() as url:
         cost = rounds(tools, url, RATES, args)
     with Delayed() as url:
         error = rounds(tools, url, [ERROR_AT], args)
     print(f"{args.rounds} rounds of {args.seconds} s, {CONNECTIONS} connections, medians (ranges)\n")
-    print(f"CPU time of a sleep and a wake-up: {shown(alone)} us; with the timer set ahead: {shown(wakes)} us\n")
+    print(f"CPU time of a sleep and a wake-up: {shown(alone)} us; with the timer set ahead: {shown(wakes)} us")
+    print(f"CPU time to wake a process on another CPU: {shown(servers)} us\n")
     print("| | asked, /s | sent, /s | CPU per request, us | median error at 20,000/s, us | slip p99, us |")
     print("|---|---|---|---|---|---|")
     for name in tools:
@@ -233,7 +263,7 @@ def main():
         of = {name: statistics.median(r["cpu_us"] for r in cost[name, rate]) for name in tools}
         others = [f"plimsoll / {name} {of['plimsoll'] / of[name]:.2f}" for name in tools if name != "plimsoll"]
         print(f"  {rate:,}/s: " + ", ".join(others))
-    print_least(cost, statistics.median(wakes))
+    print_least(cost, statistics.median(wakes), statistics.median(servers))
 
 
 if __name__ == "__main__":
