@@ -87,8 +87,9 @@ pub(crate) fn parsed(words: &[OsString]) -> Result<ArgMatches, Failure> {
             let printable: Vec<OsString> = words.collect();
             let mut error = parse(&printable).err().unwrap_or(error);
             if let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg)
-                && let Some(tip) = foreign::tip(flag)
+                && let Some(tip) = foreign::tip(&printable, flag)
             {
+                error.remove(ContextKind::SuggestedArg);
                 let tip = ContextValue::StyledStrs(vec![tip.into()]);
                 error.insert(ContextKind::Suggested, tip);
             }
