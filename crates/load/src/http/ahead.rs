@@ -80,21 +80,21 @@ mod tests {
         Schedule::new(arrivals, Rate::per_second(rate).unwrap(), 1)
     }
 
-    /// A thread that is late by 20 us.
-    fn slow_wake_up() -> WakeUp {
+    /// That of a thread that is late by `late` nanoseconds.
+    fn wake_up(late: u64) -> WakeUp {
         let mut wake_up = WakeUp::default();
-        (0..1_000).for_each(|_| wake_up.record(0, 20_000));
+        (0..1_000).for_each(|_| wake_up.record(0, late));
         wake_up
     }
 
     #[test]
     fn each_start_is_chosen_once_and_keeps_its_time() {
         let mut ahead = Ahead::new(schedule(Arrivals::Constant, 1_000.0));
-        let wake_up = WakeUp::default();
-        let first: Vec<u64> = ahead.choose(1_000_000, 3, &wake_up).collect();
+        let prompt = wake_up(0);
+        let first: Vec<u64> = ahead.choose(1_000_000, 3, &prompt).collect();
         assert_eq!(first, [2_000_000, 3_000_000, 4_000_000]);
-        assert_eq!(ahead.choose(2_000_000, 3, &wake_up).count(), 0);
-        let later: Vec<u64> = ahead.choose(3_000_000, 3, &slow_wake_up()).collect();
+        assert_eq!(ahead.choose(2_000_000, 3, &prompt).count(), 0);
+        let later: Vec<u64> = ahead.choose(3_000_000, 3, &wake_up(20_000)).collect();
         let [one] = later[..] else {
             panic!("{later:?}")
         };
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn starts_close_to_the_one_before_are_left_to_polling() {
         let starts = schedule(Arrivals::Poisson, 20_000.0);
-        let wake_up = slow_wake_up();
+        let wake_up = wake_up(20_000);
         let mut ahead = Ahead::new(starts.clone());
         let chosen: Vec<u64> = ahead.choose(0, 500, &wake_up).collect();
         let of: Vec<u64> = starts
@@ -124,10 +124,10 @@ mod tests {
     #[test]
     fn a_cursor_far_behind_catches_up_in_steps() {
         let mut ahead = Ahead::new(schedule(Arrivals::Constant, 1_000.0));
-        let wake_up = WakeUp::default();
+        let prompt = wake_up(0);
         let due = 1_000_000 * MOST_PASSED as u64 * 3;
         let counts: Vec<usize> = (0..4)
-            .map(|_| ahead.choose(due, 2, &wake_up).count())
+            .map(|_| ahead.choose(due, 2, &prompt).count())
             .collect();
         assert_eq!(counts, [0, 0, 0, 2]);
     }
@@ -135,9 +135,9 @@ mod tests {
     #[test]
     fn starts_that_have_been_are_left_out() {
         let mut ahead = Ahead::new(schedule(Arrivals::Constant, 1_000.0));
-        let wake_up = WakeUp::default();
-        assert_eq!(ahead.choose(1_000_000, 2, &wake_up).count(), 2);
-        let chosen: Vec<u64> = ahead.choose(9_000_000, 2, &wake_up).collect();
+        let prompt = wake_up(0);
+        assert_eq!(ahead.choose(1_000_000, 2, &prompt).count(), 2);
+        let chosen: Vec<u64> = ahead.choose(9_000_000, 2, &prompt).collect();
         assert_eq!(chosen, [10_000_000, 11_000_000]);
     }
 }

@@ -197,12 +197,15 @@ impl Poller {
             Ok(_) | Err(Errno::INTR) => {}
             Err(e) => return Err(e),
         }
-        let mut ended = None;
+        let mut ended = false;
         for event in &self.events {
             let (token, flags) = (event.data.u64(), event.flags);
             match token {
                 WAKER => {}
-                FIRST_TIMER.. => ended = Some(self.timers[(token - FIRST_TIMER) as usize].at),
+                FIRST_TIMER.. => {
+                    let timer = &self.timers[(token - FIRST_TIMER) as usize];
+                    ended |= until == Until::At(timer.at);
+                }
                 _ => {
                     let gone = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
                     let hang_up = flags.intersects(gone);
@@ -211,8 +214,10 @@ impl Poller {
             }
         }
         // A timer that ended before the wait says nothing about wake-up latency.
-        let is_of_this_wait = |at: &u64| until == Until::At(*at) && ready.is_empty();
-        Ok(ended.filter(is_of_this_wait))
+        Ok(match until {
+            Until::At(at) if ended && ready.is_empty() => Some(at),
+            _ => None,
+        })
     }
 }
 
@@ -276,6 +281,17 @@ mod tests {
             .unwrap();
         assert!(began.elapsed().as_millis() >= 7);
         assert_eq!(poller.timers.each_ref().map(|timer| timer.at), set);
+    }
+
+    #[test]
+    fn a_timer_that_ended_later_than_the_one_waited_for_does_not_hide_it() {
+        let mut poller = Poller::new(4, 0).unwrap();
+        let ahead = [1_000_002, 1_000_003];
+        poller.set_ahead(0, 1_000_001, ahead.into_iter()).unwrap();
+        let (waited_for, since) = (1_000_001, Instant::now());
+        while since.elapsed().as_millis() < 2 {}
+        let fired = poller.wait(0, Until::At(waited_for), &mut Vec::new());
+        assert_eq!(fired, Ok(Some(waited_for)));
     }
 
     #[test]

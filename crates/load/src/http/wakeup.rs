@@ -14,9 +14,18 @@ const ONE_IN: u64 = 5;
 /// and Monro, 1951): a wake-up later than the estimate raises it by four steps,
 /// any other lowers it by one, so an outlier has little effect. The thread
 /// polls for the remaining time after a wake-up.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WakeUp {
     lateness_ns: u64,
+}
+
+impl Default for WakeUp {
+    /// The most: at a low rate many seconds pass until it is learnt, and to poll too long costs little there.
+    fn default() -> WakeUp {
+        WakeUp {
+            lateness_ns: MAX_NS,
+        }
+    }
 }
 
 impl WakeUp {
@@ -71,9 +80,9 @@ mod tests {
     #[test]
     fn timer_is_set_earlier_by_the_estimate() {
         let mut wake_up = WakeUp::default();
-        assert_eq!(wake_up.ahead_of(1_000_000), 1_000_000);
+        assert_eq!(wake_up.ahead_of(1_000_000), 900_000);
         wake_up.record(0, 10_000);
-        assert_eq!(wake_up.ahead_of(1_000_000), 998_000);
+        assert_eq!(wake_up.ahead_of(1_000_000), 900_500);
         assert_eq!(wake_up.ahead_of(100), 0);
     }
 }

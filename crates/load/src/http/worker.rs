@@ -182,13 +182,13 @@ impl Worker {
             closes if self.session.is_stopping() && closes > now => closes,
             _ => u64::MAX,
         };
-        let due = match self.pacer.next_due() {
-            // Nothing can be sent then, so no early wake-up is needed.
-            due if !connections.has_idle() => due,
-            due => {
-                let planned = self.ahead.wake_up_for(due);
-                planned.unwrap_or_else(|| self.wake_up.ahead_of(due))
-            }
+        let due = self.pacer.next_due();
+        let planned = self.ahead.wake_up_for(due);
+        let early = planned.unwrap_or_else(|| self.wake_up.ahead_of(due));
+        // While nothing can be sent there is nothing to poll for.
+        let due = match early <= now && !connections.has_idle() {
+            true => due,
+            false => early,
         };
         let other = connections.next_deadline().min(self.session.ends_ns());
         Until::At(due.min(other).min(closes))
