@@ -122,14 +122,24 @@ fn plain_difference(earlier: &Reading, later: &Reading) -> Window {
     let clock = later.clock.as_ref().zip(earlier.clock.as_ref());
     let used = |now: Energy, then: Energy| Energy((now.0 - then.0).max(0.0));
     let service = both(later.service, earlier.service, task::since);
+    let generator = both(later.generator, earlier.generator, CpuTime::since);
+    let passed = later.at.saturating_duration_since(earlier.at);
+    // The busy time of CPUs is sampled, that of tasks is measured.
+    let of = |cpus: &CpuSet, known: Option<CpuTime>| {
+        let passed = CpuTime(passed * cpus.len() as u32);
+        let used = cpu.as_ref()?.of(cpus)?;
+        Some(known.map_or(used, |known| used.at_least(known, passed)))
+    };
+    let service_cpu = of(&later.service_cpus, service.map(|used| used.cpu));
+    let generator_cpu = of(&later.generator_cpus, generator);
     Window {
         machine: MachineUse {
-            window: later.at.saturating_duration_since(earlier.at),
+            window: passed,
             cpu: cpu.as_ref().map(|cpu| cpu.all),
             service_cpus: later.service_cpus.clone(),
-            service_cpu: cpu.as_ref().and_then(|cpu| cpu.of(&later.service_cpus)),
+            service_cpu,
             generator_cpus: later.generator_cpus.clone(),
-            generator_cpu: cpu.as_ref().and_then(|cpu| cpu.of(&later.generator_cpus)),
+            generator_cpu,
             context_switches: cpu.and_then(|cpu| cpu.context_switches),
             pressure: both(later.pressure, earlier.pressure, pressure::since),
             frequency_hz: later.frequency_hz,
@@ -142,7 +152,7 @@ fn plain_difference(earlier: &Reading, later: &Reading) -> Window {
             doubt: None,
         },
         service,
-        generator_cpu: both(later.generator, earlier.generator, CpuTime::since),
+        generator_cpu: generator,
         doubt: None,
     }
 }
@@ -211,6 +221,26 @@ mod tests {
         assert_eq!(service.run_delay, Some(ms(30).0));
         assert_eq!(service.context_switches, Some(30));
         assert_eq!(window.generator_cpu, Some(ms(30)));
+    }
+
+    #[test]
+    fn cpus_are_as_busy_as_the_tasks_on_them() {
+        let begin = Instant::now();
+        // Of each second 305 ms are missing, then none.
+        for (idle, of_two) in [(690, 600), (995, 10)] {
+            let mut end = full(begin + Duration::from_secs(1), 0);
+            for used in end.cpu.as_mut().unwrap().each.values_mut() {
+                (used.idle, used.user) = (ms(idle), ms(5));
+            }
+            end.service = end.service.map(|used| TaskTimes {
+                cpu: ms(600),
+                ..used
+            });
+            end.generator = Some(ms(900));
+            let machine = difference(&full(begin, 0), &end).machine;
+            assert_eq!(machine.service_cpu.unwrap().busy(), ms(of_two));
+            assert_eq!(machine.generator_cpu.unwrap().busy(), ms(1_000 - idle));
+        }
     }
 
     #[test]

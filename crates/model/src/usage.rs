@@ -43,6 +43,19 @@ impl CpuUse {
         self.user + self.system + self.irq + self.softirq + self.guest
     }
 
+    /// The same with at least the busy time `known` of tasks that run on these CPUs, as far as there is time that no
+    /// mode has of what `passed` on all of them. Linux measures the CPU time of tasks and, with NO_HZ, idle time, and
+    /// samples busy time at its ticks: work in step with them is counted at each or at none. What is missing counts as
+    /// kernel code.
+    #[must_use]
+    pub fn at_least(self, known: CpuTime, passed: CpuTime) -> CpuUse {
+        let missing = known.since(self.busy());
+        CpuUse {
+            system: self.system + missing.min(passed.since(self.total())),
+            ..self
+        }
+    }
+
     /// All time, whatever was done in it.
     pub fn total(&self) -> CpuTime {
         self.busy() + self.iowait + self.idle + self.steal
