@@ -139,7 +139,8 @@ def plimsoll(url, seconds, rate):
 def show(name, runs, key, unit):
     values = sorted(r[key] for r in runs[name])
     median = statistics.median(values)
-    print(f"  {name:34} {median:12,.1f} {unit:4} ({values[0]:,.1f} to {values[-1]:,.1f})")
+    label = name + {"slip_p50_us": ", p50", "slip_p99_us": ", p99"}.get(key, "")
+    print(f"  {label:34} {median:12,.1f} {unit:4} ({values[0]:,.1f} to {values[-1]:,.1f})")
     return median
 
 
