@@ -2,7 +2,7 @@
 
 use crate::conduct::RunError;
 use plimsoll_host::{
-    CpuMeter, HostError, Listeners, NodeDoubt, NodeMetrics, NodeTimes, Pid, ProcessStat, Reading,
+    CpuMeter, HostError, Listeners, NodeDoubt, NodeMetrics, Pid, ProcessStat, ReadTimes, Reading,
     Root, Sensors, ServiceSource, Subject, Window, difference, listeners, process_name,
 };
 use plimsoll_load::http::get_text;
@@ -259,7 +259,7 @@ impl OpenSensors {
         };
         let asked = Instant::now();
         let text = get_text(url, METRICS_TIMEOUT, MOST_METRICS)?;
-        let times = NodeTimes {
+        let times = ReadTimes {
             asked,
             answered: Instant::now(),
         };

@@ -35,6 +35,7 @@
 
 mod account;
 mod busiest;
+mod busy;
 mod cgroup;
 mod clock;
 mod cpu_meter;
@@ -74,6 +75,7 @@ mod tracking;
 mod virtualisation;
 
 pub use busiest::{BusyProcess, BusyWatch};
+pub use busy::ReadTimes;
 pub use cgroup::{Cgroups, OwnGroup, OwnGroups, cpu_quota, own_cpu_quota};
 pub use cpu_meter::CpuMeter;
 pub use device_interrupts::interrupts_of;
@@ -86,7 +88,7 @@ pub use monitors::Monitors;
 pub use mounts::mounted_within;
 pub use moves::{Move, MoveEvents, Moved};
 pub use node_metrics::{NodeMetrics, NodeMetricsError};
-pub use node_window::{NodeDoubt, NodeTimes};
+pub use node_window::NodeDoubt;
 pub use pressure::pressure;
 pub use process::{
     Pid, ProcessStat, Tid, allowed_cpus, ignores_children, online_cpus, own_allowed_cpus,

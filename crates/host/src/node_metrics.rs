@@ -148,9 +148,10 @@ fn cpu_times(
         return Err(NodeMetricsError::NoCpus);
     }
     Ok(CpuTimes {
-        all: sum(&each),
+        all: sum(&each).unwrap_or_default(),
         each,
         context_switches,
+        at: None,
     })
 }
 
@@ -173,6 +174,7 @@ fn cpu_use(cpu: CpuId, modes: &Modes<'_>, guests: &Modes<'_>) -> Result<CpuUse, 
         idle: CpuTime(must("idle")?),
         steal: CpuTime(may(modes, "steal")),
         guest: CpuTime(guest + guest_nice),
+        ..CpuUse::default()
     })
 }
 

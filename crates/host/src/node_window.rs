@@ -3,46 +3,13 @@
 //! An address may lead to several hosts in turns, a host may restart, and an exporter may
 //! repeat old values. The figures that follow would look like any others.
 
+use crate::busy::Passed;
 use crate::stat::CpuTimes;
 use plimsoll_model::{CpuId, CpuTime, CpuUse, human_duration};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Ten counters, user and guests apart, in ticks of 10 ms (USER_HZ).
 const TICKS: Duration = Duration::from_millis(100);
-
-/// The moments between which a host read its counters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeTimes {
-    /// Before the request.
-    pub asked: Instant,
-    /// After the answer.
-    pub answered: Instant,
-}
-
-impl NodeTimes {
-    /// A request that took no time.
-    pub fn at(at: Instant) -> NodeTimes {
-        NodeTimes {
-            asked: at,
-            answered: at,
-        }
-    }
-
-    /// The time until a later reading.
-    pub(crate) fn until(self, later: NodeTimes) -> Passed {
-        Passed {
-            least: later.asked.saturating_duration_since(self.answered),
-            most: later.answered.saturating_duration_since(self.asked),
-        }
-    }
-}
-
-/// The time between two readings of a host.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Passed {
-    least: Duration,
-    most: Duration,
-}
 
 /// Why the difference of two readings of a host is not what it used: a clause.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -141,7 +108,9 @@ fn is_possible(then: &CpuUse, now: &CpuUse, passed: Passed) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::busy::ReadTimes;
     use crate::fake_tree::ms;
+    use std::time::Instant;
 
     fn host(each: &[CpuUse]) -> CpuTimes {
         CpuTimes {
@@ -273,7 +242,7 @@ mod tests {
 
     #[test]
     fn other_cpus_are_another_host() {
-        let passed = NodeTimes::at(Instant::now()).until(NodeTimes::at(Instant::now()));
+        let passed = ReadTimes::at(Instant::now()).until(ReadTimes::at(Instant::now()));
         let (two, one) = (host(&[used(1, 1); 2]), host(&[used(1, 1)]));
         let found = NodeDoubt::between(&two, &one, passed).unwrap();
         assert_eq!(
@@ -287,11 +256,11 @@ mod tests {
     fn the_time_of_requests_is_no_pace() {
         let second = Duration::from_secs(1);
         let start = Instant::now();
-        let slow = NodeTimes {
+        let slow = ReadTimes {
             asked: start,
             answered: start + second / 2,
         };
-        let passed = slow.until(NodeTimes::at(start + second));
+        let passed = slow.until(ReadTimes::at(start + second));
         assert_eq!((passed.least, passed.most), (second / 2, second));
     }
 }

@@ -1,9 +1,10 @@
 //! Sensor readings and the difference between two of them.
 
 use crate::both;
+use crate::busy::ReadTimes;
 use crate::clock::ClockCounts;
 use crate::node_metrics::NodeMetrics;
-use crate::node_window::{NodeDoubt, NodeTimes};
+use crate::node_window::NodeDoubt;
 use crate::pressure;
 use crate::stat::CpuTimes;
 use crate::task::{self, TaskTimes};
@@ -24,8 +25,8 @@ pub struct Reading {
     pub(crate) service: Option<TaskTimes>,
     pub(crate) generator: Option<CpuTime>,
     pub(crate) observer: Option<CpuTime>,
-    /// When the counters of another host were read; `None` for those of this one.
-    pub(crate) node: Option<NodeTimes>,
+    /// Whether the counters of CPUs and pressure are another host's.
+    pub(crate) is_remote: bool,
 }
 
 impl Reading {
@@ -42,7 +43,7 @@ impl Reading {
             service: None,
             generator: None,
             observer: None,
-            node: None,
+            is_remote: false,
         }
     }
 
@@ -51,12 +52,15 @@ impl Reading {
     /// time, pressure, frequency and energy do not describe that host. The
     /// host read its counters at some moment within `times`.
     #[must_use]
-    pub fn with_node_metrics(self, metrics: NodeMetrics, times: NodeTimes) -> Reading {
+    pub fn with_node_metrics(self, metrics: NodeMetrics, times: ReadTimes) -> Reading {
         Reading {
-            node: Some(times),
+            is_remote: true,
             service_cpus: metrics.cpu.each.keys().copied().collect(),
             generator_cpus: CpuSet::default(),
-            cpu: Some(metrics.cpu),
+            cpu: Some(CpuTimes {
+                at: Some(times),
+                ..metrics.cpu
+            }),
             pressure: metrics.pressure,
             frequency_hz: None,
             clock: None,
@@ -112,7 +116,7 @@ pub fn difference(earlier: &Reading, later: &Reading) -> Window {
 /// Why the counters of another host do not give what it used.
 fn doubt(earlier: &Reading, later: &Reading) -> Option<NodeDoubt> {
     let (then, now) = earlier.cpu.as_ref().zip(later.cpu.as_ref())?;
-    let (from, to) = earlier.node.zip(later.node)?;
+    let (from, to) = then.at.zip(now.at).filter(|_| later.is_remote)?;
     NodeDoubt::between(then, now, from.until(to))
 }
 
@@ -123,18 +127,11 @@ fn plain_difference(earlier: &Reading, later: &Reading) -> Window {
     let used = |now: Energy, then: Energy| Energy((now.0 - then.0).max(0.0));
     let service = both(later.service, earlier.service, task::since);
     let generator = both(later.generator, earlier.generator, CpuTime::since);
-    let passed = later.at.saturating_duration_since(earlier.at);
-    // The busy time of CPUs is sampled, that of tasks is measured.
-    let of = |cpus: &CpuSet, known: Option<CpuTime>| {
-        let passed = CpuTime(passed * cpus.len() as u32);
-        let used = cpu.as_ref()?.of(cpus)?;
-        Some(known.map_or(used, |known| used.at_least(known, passed)))
-    };
-    let service_cpu = of(&later.service_cpus, service.map(|used| used.cpu));
-    let generator_cpu = of(&later.generator_cpus, generator);
+    let of = |cpus: &CpuSet| cpu.as_ref()?.of(cpus);
+    let (service_cpu, generator_cpu) = (of(&later.service_cpus), of(&later.generator_cpus));
     Window {
         machine: MachineUse {
-            window: passed,
+            window: later.at.saturating_duration_since(earlier.at),
             cpu: cpu.as_ref().map(|cpu| cpu.all),
             service_cpus: later.service_cpus.clone(),
             service_cpu,
@@ -173,6 +170,7 @@ mod tests {
             all: one,
             each: (0..cpus).map(|cpu| (cpu, one)).collect(),
             context_switches: Some(user),
+            at: None,
         }
     }
 
@@ -196,7 +194,7 @@ mod tests {
             }),
             generator: Some(ms(n)),
             observer: Some(ms(n)),
-            node: None,
+            is_remote: false,
         }
     }
 
@@ -224,23 +222,22 @@ mod tests {
     }
 
     #[test]
-    fn cpus_are_as_busy_as_the_tasks_on_them() {
+    fn cpus_are_busy_while_they_are_not_idle() {
         let begin = Instant::now();
-        // Of each second 305 ms are missing, then none.
-        for (idle, of_two) in [(690, 600), (995, 10)] {
-            let mut end = full(begin + Duration::from_secs(1), 0);
-            for used in end.cpu.as_mut().unwrap().each.values_mut() {
-                (used.idle, used.user) = (ms(idle), ms(5));
+        let read = |at, idle, user| {
+            let mut reading = full(at, 0);
+            let cpu = reading.cpu.as_mut().unwrap();
+            cpu.at = Some(ReadTimes::at(at));
+            for used in cpu.each.values_mut() {
+                (used.idle, used.user) = (ms(idle), ms(user));
             }
-            end.service = end.service.map(|used| TaskTimes {
-                cpu: ms(600),
-                ..used
-            });
-            end.generator = Some(ms(900));
-            let machine = difference(&full(begin, 0), &end).machine;
-            assert_eq!(machine.service_cpu.unwrap().busy(), ms(of_two));
-            assert_eq!(machine.generator_cpu.unwrap().busy(), ms(1_000 - idle));
-        }
+            reading
+        };
+        let end = read(begin + Duration::from_secs(1), 690, 5);
+        let machine = difference(&read(begin, 0, 0), &end).machine;
+        assert_eq!(machine.service_cpu.unwrap().busy(), ms(2 * 310));
+        assert_eq!(machine.generator_cpu.unwrap().busy(), ms(310));
+        assert_eq!(machine.cpu.unwrap().unsampled, ms(4 * 305));
     }
 
     #[test]
@@ -264,13 +261,14 @@ mod tests {
 
     #[test]
     fn remote_service_uses_its_own_hosts_counters() {
-        let at = Instant::now();
+        let begin = Instant::now();
         let remote = |n| {
+            let at = begin + ms(n).0;
             let metrics = NodeMetrics {
                 cpu: busy(n, 8),
                 pressure: None,
             };
-            full(at, n).with_node_metrics(metrics, NodeTimes::at(at))
+            full(at, n).with_node_metrics(metrics, ReadTimes::at(at))
         };
         let window = difference(&remote(10), &remote(15));
         let machine = window.machine;
@@ -292,7 +290,7 @@ mod tests {
                 cpu: busy(user, 2),
                 pressure: Some(Pressure::default()),
             };
-            full(at, 10).with_node_metrics(metrics, NodeTimes::at(at))
+            full(at, 10).with_node_metrics(metrics, ReadTimes::at(at))
         };
         let window = difference(&remote(15), &remote(10));
         let machine = &window.machine;

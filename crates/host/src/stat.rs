@@ -1,16 +1,19 @@
 //! CPU time by mode and by CPU, from /proc/stat.
 
 use crate::both;
+use crate::busy::{ReadTimes, from_idle};
 use crate::error::{HostError, Malformed, number};
 use crate::root::{Root, Tick};
 use plimsoll_model::{CpuId, CpuSet, CpuTime, CpuUse};
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 /// CPU time since boot, or between two readings.
 ///
 /// From /proc/stat (proc(5), fs/proc/stat.c) or from node_exporter (see
 /// [`NodeMetrics`](crate::NodeMetrics)). Idle time and iowait can decrease
-/// slightly, as proc(5) documents.
+/// slightly, as proc(5) documents. The CPU time of all tasks is from the root of
+/// the cpuacct controller (kernel/sched/cpuacct.c), which cgroup v2 lacks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CpuTimes {
     /// Sum over all CPUs, including those now offline.
@@ -19,27 +22,45 @@ pub struct CpuTimes {
     pub each: BTreeMap<CpuId, CpuUse>,
     /// Of the whole machine.
     pub context_switches: Option<u64>,
+    /// When they were read; `None` for a difference of two readings.
+    pub at: Option<ReadTimes>,
 }
 
 impl CpuTimes {
     /// Reads /proc/stat; `None` if it does not exist.
     pub fn read(root: &Root) -> Result<Option<CpuTimes>, HostError> {
-        root.parse_optional("/proc/stat", |text| parse(text, root.tick()))
+        let asked = Instant::now();
+        let read = root.parse_optional("/proc/stat", |text| parse(text, root.tick()))?;
+        let Some(mut times) = read else {
+            return Ok(None);
+        };
+        if let Some(tasks) = task_times(root) {
+            for (cpu, used) in &mut times.each {
+                used.tasks = tasks.get(*cpu as usize).copied();
+            }
+            times.all.tasks = tasks.into_iter().reduce(|a, b| a + b);
+        }
+        times.at = Some(ReadTimes {
+            asked,
+            answered: Instant::now(),
+        });
+        Ok(Some(times))
     }
 
-    /// Increments since `earlier`, over the CPUs that both readings have: a CPU
+    /// What was done since `earlier`, by the CPUs that both readings have: a CPU
     /// that went online or offline in between has no complete window.
     pub fn since(&self, earlier: &CpuTimes) -> CpuTimes {
+        let passed = self.at.zip(earlier.at).map(|(now, then)| then.until(now));
+        let increment = |now: &CpuUse, then: &CpuUse| {
+            let counted = since(now, then);
+            passed.map_or(counted, |passed| from_idle(counted, passed))
+        };
         let each: BTreeMap<CpuId, CpuUse> = self
             .each
             .iter()
-            .filter_map(|(cpu, now)| Some((*cpu, since(now, earlier.each.get(cpu)?))))
+            .filter_map(|(cpu, now)| Some((*cpu, increment(now, earlier.each.get(cpu)?))))
             .collect();
-        let all = if each.is_empty() {
-            since(&self.all, &earlier.all)
-        } else {
-            sum(&each)
-        };
+        let all = sum(&each).unwrap_or_else(|| since(&self.all, &earlier.all));
         CpuTimes {
             all,
             each,
@@ -48,22 +69,37 @@ impl CpuTimes {
                 earlier.context_switches,
                 u64::saturating_sub,
             ),
+            at: None,
         }
     }
 
     /// Sum over a set of CPUs; `None` if the set is empty or a CPU is missing.
     pub fn of(&self, cpus: &CpuSet) -> Option<CpuUse> {
-        if cpus.is_empty() {
-            return None;
-        }
-        cpus.iter().try_fold(CpuUse::default(), |sum, cpu| {
-            Some(sum + *self.each.get(&cpu)?)
-        })
+        let each: Option<BTreeMap<CpuId, CpuUse>> = cpus
+            .iter()
+            .map(|cpu| Some((cpu, *self.each.get(&cpu)?)))
+            .collect();
+        sum(&each?)
     }
 }
 
-pub(crate) fn sum(each: &BTreeMap<CpuId, CpuUse>) -> CpuUse {
-    each.values().copied().fold(CpuUse::default(), |a, b| a + b)
+/// `None` if there are none.
+pub(crate) fn sum(each: &BTreeMap<CpuId, CpuUse>) -> Option<CpuUse> {
+    each.values().copied().reduce(|a, b| a + b)
+}
+
+/// CPU time of all tasks by CPU since boot; `None` where the kernel has no cpuacct
+/// controller, or shows a container's group in place of the root.
+fn task_times(root: &Root) -> Option<Vec<CpuTime>> {
+    const GROUP: &str = "/sys/fs/cgroup/cpuacct";
+    // A file of the root alone.
+    if !root.has(format!("{GROUP}/release_agent")) {
+        return None;
+    }
+    let text = root.line(format!("{GROUP}/cpuacct.usage_percpu"))?;
+    let ns = text.split_ascii_whitespace().map(str::parse);
+    let times = ns.map(|ns| Some(CpuTime(Duration::from_nanos(ns.ok()?))));
+    times.collect()
 }
 
 /// Increment per mode; zero where a counter decreased.
@@ -77,6 +113,8 @@ fn since(now: &CpuUse, then: &CpuUse) -> CpuUse {
         idle: now.idle.since(then.idle),
         steal: now.steal.since(then.steal),
         guest: now.guest.since(then.guest),
+        unsampled: now.unsampled.since(then.unsampled),
+        tasks: both(now.tasks, then.tasks, CpuTime::since),
     }
 }
 
@@ -145,6 +183,7 @@ fn cpu_line(columns: &str, tick: Tick) -> Result<CpuUse, Malformed> {
         idle: time(idle),
         steal: time(steal),
         guest: time(guest) + time(guest_nice),
+        ..CpuUse::default()
     })
 }
 
@@ -195,6 +234,29 @@ mod tests {
         assert!(window.of(&"0,2".parse().unwrap()).is_some());
         assert_eq!(window.of(&"0-2".parse().unwrap()), None);
         assert_eq!(window.of(&CpuSet::default()), None);
+    }
+
+    #[test]
+    fn tasks_are_summed_by_the_root_of_cpuacct() {
+        let tree = FakeTree::new();
+        tree.write("proc/stat", "cpu  9 0 0 9\ncpu0 3 0 0 3\ncpu2 3 0 0 3\n");
+        let group = "sys/fs/cgroup/cpuacct";
+        tree.write(
+            &format!("{group}/cpuacct.usage_percpu"),
+            "7000000 1000000 2000000 \n",
+        );
+        let read = || CpuTimes::read(tree.root()).unwrap().unwrap();
+        assert_eq!(read().all.tasks, None, "of a container");
+        tree.write(&format!("{group}/release_agent"), "\n");
+        let times = read();
+        assert_eq!(
+            (times.all.tasks, times.each[&2].tasks),
+            (Some(ms(10)), Some(ms(2)))
+        );
+        let both = times.of(&"0,2".parse().unwrap()).unwrap();
+        assert_eq!(both.tasks, Some(ms(9)));
+        tree.write(&format!("{group}/cpuacct.usage_percpu"), "7000000 -1\n");
+        assert_eq!(read().all.tasks, None, "malformed");
     }
 
     #[test]

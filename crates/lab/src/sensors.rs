@@ -1,8 +1,8 @@
 //! What is read of the machine at each step.
 
 use crate::LabError;
-use plimsoll_host::{CpuMeter, CpuTimes, Root, ServiceSource};
-use plimsoll_model::{CpuSet, CpuTime, Share};
+use plimsoll_host::{CpuMeter, CpuTimes, Root, ServiceSource, interrupt_time};
+use plimsoll_model::{CpuSet, CpuTime, InterruptTime, Share};
 
 /// Reads CPU times of the service, of this process and of the CPUs, each since the reading before.
 pub(crate) struct LabSensors {
@@ -11,6 +11,7 @@ pub(crate) struct LabSensors {
     service: Meter,
     process: Meter,
     machine: Option<CpuTimes>,
+    interrupts: InterruptTime,
 }
 
 /// A meter and what it read last.
@@ -39,6 +40,7 @@ impl LabSensors {
             service: Meter::open(root, &ServiceSource::Threads(threads.to_vec()))?,
             process: Meter::open(root, &ServiceSource::Processes(vec![std::process::id()]))?,
             machine: None,
+            interrupts: interrupt_time(root),
         };
         sensors.read()?;
         Ok(sensors)
@@ -59,7 +61,7 @@ impl LabSensors {
         let spent = spent.and_then(|(now, then)| now.since(then).of(&self.cpus));
         self.machine = now;
         let others = spent.zip(process).and_then(|(spent, process)| {
-            let used = spent.busy() + spent.steal;
+            let used = spent.by_tasks(self.interrupts) + spent.steal;
             Share::of(used.since(process).0, spent.total().0)
         });
         Ok(Spent {

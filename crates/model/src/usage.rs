@@ -2,13 +2,17 @@
 //!
 //! A counter that this kernel does not give is `None`, never 0.
 
-use crate::{CpuSet, CpuTime, Energy, Millicores, Share};
+use crate::{CpuSet, CpuTime, Energy, InterruptTime, Millicores, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// CPU time by kind, as /proc/stat counts it, in a window. Guest time is part
-/// of `user` in the kernel's counters and is counted once here: apart.
+/// CPU time by kind in a window. Guest time is part of `user` in the kernel's
+/// counters and is counted once here: apart.
+///
+/// Linux measures idle time (with NO_HZ) and samples what a busy CPU does at its
+/// ticks, so that it misses much of what runs between two of them. Busy time is
+/// therefore what is not idle, and what no tick saw of it is `unsampled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct CpuUse {
     /// User code, nice included, guests not.
@@ -35,25 +39,29 @@ pub struct CpuUse {
     /// Code of virtual machines that run here.
     #[serde(rename = "guest_ns")]
     pub guest: CpuTime,
+    /// Busy, but at no tick: of an unknown kind. None in older records, whose busy time is sampled.
+    #[serde(rename = "unsampled_ns", default)]
+    pub unsampled: CpuTime,
+    /// CPU time of all tasks as the scheduler measures it, part of the busy time above; `None` where the kernel
+    /// does not add it up, and in older records.
+    #[serde(rename = "tasks_ns", default)]
+    pub tasks: Option<CpuTime>,
 }
 
 impl CpuUse {
     /// Time in which a CPU did something: all but idle, iowait and steal.
     pub fn busy(&self) -> CpuTime {
-        self.user + self.system + self.irq + self.softirq + self.guest
+        self.user + self.system + self.irq + self.softirq + self.guest + self.unsampled
     }
 
-    /// The same with at least the busy time `known` of tasks that run on these CPUs, as far as there is time that no
-    /// mode has of what `passed` on all of them. Linux measures the CPU time of tasks and, with NO_HZ, idle time, and
-    /// samples busy time at its ticks: work in step with them is counted at each or at none. What is missing counts as
-    /// kernel code.
-    #[must_use]
-    pub fn at_least(self, known: CpuTime, passed: CpuTime) -> CpuUse {
-        let missing = known.since(self.busy());
-        CpuUse {
-            system: self.system + missing.min(passed.since(self.total())),
-            ..self
-        }
+    /// CPU time of tasks: measured, else what ticks saw of it, with the time of
+    /// interrupts where the kernel charges that to tasks.
+    pub fn by_tasks(&self, interrupts: InterruptTime) -> CpuTime {
+        let sampled = self.user + self.system + self.guest;
+        self.tasks.unwrap_or(match interrupts {
+            InterruptTime::InTasks => sampled + self.irq + self.softirq,
+            InterruptTime::Apart | InterruptTime::Unknown => sampled,
+        })
     }
 
     /// All time, whatever was done in it.
@@ -86,6 +94,8 @@ impl std::ops::Add for CpuUse {
             idle: self.idle + o.idle,
             steal: self.steal + o.steal,
             guest: self.guest + o.guest,
+            unsampled: self.unsampled + o.unsampled,
+            tasks: self.tasks.zip(o.tasks).map(|(a, b)| a + b),
         }
     }
 }

@@ -62,7 +62,7 @@ pub enum CpusOf {
 
 impl CpusOf {
     /// In words, after "of the CPU time".
-    fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             CpusOf::Machine => "",
             CpusOf::Service => " of the service's CPUs",

@@ -9,7 +9,7 @@ use crate::leftovers;
 use crate::output::Output;
 use crate::session::rendered;
 use plimsoll_control::{Capabilities, CgroupLayout, Journals, Means, Mechanism};
-use plimsoll_host::{BusyWatch, CpuTimes, Root};
+use plimsoll_host::{BusyProcess, BusyWatch, CpuTimes, Root};
 use plimsoll_model::{Bounds, CpuUse, InterruptTime, Outcome, Requirement, Share};
 use std::thread::sleep;
 use std::time::Duration;
@@ -29,7 +29,7 @@ pub(crate) fn run(output: &Output) -> Result<(), Failure> {
     requirements.extend(idle::idle(&root));
     requirements.extend(leftovers::found(&Journals::all_usual(), &root));
     let busy = cpu_use(&root);
-    requirements.extend(busy.map(|(now, busiest)| other_load(&now, busiest)));
+    requirements.extend(busy.map(|(now, busiest)| other_load(&now, &busiest)));
     let document = plimsoll_report::doctor::document(&provenance, &requirements);
     let text = plimsoll_report::Format::Text;
     output.print(&rendered(&document, text, output.look(None))?)
@@ -40,19 +40,23 @@ const WATCHED: Duration = Duration::from_secs(1);
 
 /// The machine's CPU time while this process sleeps, and what used most of it; `None` if it cannot be
 /// read.
-fn cpu_use(root: &Root) -> Option<(CpuUse, Option<String>)> {
+fn cpu_use(root: &Root) -> Option<(CpuUse, Vec<BusyProcess>)> {
     let before = CpuTimes::read(root).ok()??;
     let watch = BusyWatch::begin(root).ok();
     sleep(WATCHED);
     let used = CpuTimes::read(root).ok()??.since(&before).all;
     let busiest = watch.and_then(|watch| watch.end(root).ok());
-    Some((used, busiest.and_then(|busiest| named(&busiest))))
+    Some((used, busiest.unwrap_or_default()))
 }
 
 /// Whether others leave the machine to a trial, by the bounds of trials.
-fn other_load(now: &CpuUse, busiest: Option<String>) -> Requirement {
+///
+/// Time of tasks may be sampled, and too low; that of processes is measured.
+fn other_load(now: &CpuUse, busiest: &[BusyProcess]) -> Requirement {
     let bounds = Bounds::usual(InterruptTime::Unknown);
-    let used = Share::of((now.user + now.system + now.guest).0, now.total().0);
+    let by_busiest = WATCHED.mul_f64(busiest.iter().map(|one| one.cpus).sum());
+    let by_tasks = now.by_tasks(bounds.interrupts).0;
+    let used = Share::of(by_tasks.max(by_busiest), now.total().0);
     let used = used.unwrap_or(Share::ZERO);
     let shown = format!(
         "{used} of the CPU time used by others in {} s",
@@ -70,7 +74,7 @@ fn other_load(now: &CpuUse, busiest: Option<String>) -> Requirement {
                 remedy: format!(
                     "end it ({}) or wait; if it is the service to be measured, it is no other \
                      load; --max-other allows more",
-                    busiest.as_deref().unwrap_or("top shows what it is")
+                    named(busiest).unwrap_or_else(|| "top shows what it is".to_owned())
                 ),
             },
         },
@@ -124,22 +128,31 @@ mod tests {
     #[test]
     fn a_machine_that_others_use_is_not_ready() {
         let cpu = |ms| CpuTime(Duration::from_millis(ms));
-        let of = |busy, idle| {
+        let of = |busy, idle, by_make| {
             let (user, idle) = (cpu(busy), cpu(idle));
             let now = CpuUse {
                 user,
                 idle,
                 ..CpuUse::default()
             };
-            other_load(&now, Some("make (pid 7) 98 % of a CPU".to_owned()))
+            let make = BusyProcess {
+                pid: 7,
+                name: "make".to_owned(),
+                cpus: by_make,
+            };
+            other_load(&now, &[make])
         };
-        let Outcome::Missed { lost, remedy } = of(990, 10).outcome else {
+        let Outcome::Missed { lost, remedy } = of(990, 10, 0.98).outcome else {
             panic!("a busy machine is ready");
         };
         assert!(lost.contains("99.0 %") && lost.contains("5.0 %"), "{lost}");
         assert!(remedy.contains("--max-other"), "{remedy}");
         assert!(remedy.contains("make (pid 7) 98 %"), "{remedy}");
-        assert!(matches!(of(40, 960).outcome, Outcome::Met { .. }));
+        assert!(matches!(of(40, 960, 0.04).outcome, Outcome::Met { .. }));
+        assert!(
+            matches!(of(5, 995, 0.3).outcome, Outcome::Missed { .. }),
+            "seen at no tick"
+        );
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Trials counted by verdict.
 
-use plimsoll_model::{InvalidKind, Phase, Trial, Verdict};
+use plimsoll_model::{InvalidKind, Phase, Trial, TrialSetting, Verdict};
 use plimsoll_report::TrialTally;
+use plimsoll_study::validity::unseen;
 use std::time::Duration;
 
-pub(crate) fn tally<'a, S: 'a, O: 'a>(
+pub(crate) fn tally<'a, S: TrialSetting + 'a, O: 'a>(
     trials: impl IntoIterator<Item = &'a Trial<S, O>>,
 ) -> TrialTally {
     let mut tally = TrialTally::default();
@@ -19,6 +20,11 @@ pub(crate) fn tally<'a, S: 'a, O: 'a>(
             tally.idle_invalid = why.first().copied();
         }
         kinds.extend(why);
+        if trial.verdict.is_valid() && !trial.spec.setting.is_idle() {
+            let unseen = unseen(trial).map(|(share, on)| (share.pct(), on));
+            let most = tally.unseen.map_or(0.0, |(pct, _)| pct);
+            tally.unseen = unseen.filter(|(pct, _)| *pct > most).or(tally.unseen);
+        }
         if let Some(view) = trial.machine.view_cpu {
             drawn += view.0;
             drawn_within += trial.machine.window;
@@ -58,7 +64,9 @@ fn commonest(kinds: &[InvalidKind]) -> Option<InvalidKind> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use plimsoll_model::{CpuTime, CpusOf, Invalid, Setting, Share, TrialSpec};
+    use plimsoll_model::{
+        CpuTime, CpuUse, CpusOf, Invalid, Rate, ServiceUse, Setting, Share, TrialSpec,
+    };
 
     pub(crate) fn trial(phase: Phase, reasons: Vec<Invalid>) -> Trial {
         let spec = TrialSpec::blank(phase, Setting::Idle, Duration::from_secs(1));
@@ -98,6 +106,36 @@ pub(crate) mod tests {
         assert_eq!(tally.commonest, Some(InvalidKind::Steal));
         assert_eq!(tally.idle_invalid, None);
         assert_eq!(super::tally::<Setting, ()>([]), TrialTally::default());
+    }
+
+    #[test]
+    fn the_most_unseen_time_of_a_valid_trial_is_kept() {
+        let s = |n| CpuTime(Duration::from_secs(n));
+        let with = |unsampled, reasons| {
+            let mut trial = trial(Phase::Search, reasons);
+            trial.spec.setting = Setting::offer(Rate::per_second(1.0).unwrap());
+            trial.service = Some(ServiceUse {
+                cpu: s(1),
+                run_delay: None,
+                context_switches: None,
+            });
+            trial.machine.service_cpu = Some(CpuUse {
+                user: s(1),
+                unsampled: s(unsampled),
+                idle: s(9 - unsampled),
+                ..CpuUse::default()
+            });
+            trial
+        };
+        let all = [
+            with(1, vec![]),
+            with(3, vec![]),
+            with(2, vec![]),
+            with(6, vec![steal()]),
+        ];
+        let (pct, on) = tally(&all).unseen.unwrap();
+        assert!((pct - 30.0).abs() < 1e-9, "{pct}");
+        assert_eq!(on, CpusOf::Service);
     }
 
     #[test]

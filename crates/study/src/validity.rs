@@ -80,10 +80,12 @@ fn steal<S, O>(bounds: &Bounds, trial: &Trial<S, O>) -> Option<Invalid> {
 /// CPU time of tasks that are neither the service, a job of the experiment, nor
 /// Plimsoll.
 ///
-/// Interrupts are left out, because the kernel does not say for whom they are
-/// served. A kernel that charges them to the interrupted task includes those
-/// that hit our tasks in our time, so there they are in the total, too, or
-/// other load of the same size would be hidden.
+/// It is exact where the kernel adds up the CPU time of all tasks; else it is what
+/// ticks saw of them, which may be too little (see [`unseen`]). Then interrupts are
+/// left out, because the kernel does not say for whom they are served. A kernel that
+/// charges them to the interrupted task includes those that hit our tasks in our
+/// time, so there they are in the total, too, or other load of the same size would
+/// be hidden.
 ///
 /// In a trial whose setting is idle the service counts as other load.
 ///
@@ -95,41 +97,56 @@ fn other_load<S: TrialSetting, O>(
     allowance: Allowance,
 ) -> Option<Invalid> {
     let bound = bounds.other_share;
-    let machine = &trial.machine;
+    let job = allowance.job_cpu?.0;
+    let ours = ours(trial)?;
+    parts(&trial.machine).into_iter().find_map(|(on, cpu)| {
+        let cpu = cpu?;
+        let by_tasks = cpu.by_tasks(bounds.interrupts).0;
+        let used = Share::of(by_tasks.saturating_sub(ours(on) + job), cpu.total().0)?;
+        (used > bound).then_some(Invalid::OtherLoad { used, bound, on })
+    })
+}
+
+/// CPU time of the service and of Plimsoll on a part of the CPUs; `None` where that
+/// of the service is unknown.
+fn ours<S: TrialSetting, O>(trial: &Trial<S, O>) -> Option<impl Fn(CpusOf) -> Duration> {
     let service = match &trial.service {
         Some(service) => service.cpu.0,
         None if trial.spec.setting.is_idle() => Duration::ZERO,
         None => return None,
     };
-    let job = allowance.job_cpu?.0;
+    let machine = &trial.machine;
     let generator = trial.generator_cpu.unwrap_or_default().0;
     let observer = machine.observer_cpu.unwrap_or_default().0;
     let shared = machine.generator_cpus.and(&machine.service_cpus).len();
-    let ours = |on: CpusOf| match on {
-        CpusOf::Machine => service + generator,
-        // Its threads are pinned, one to each of its CPUs.
-        CpusOf::Service if shared > 0 => {
-            service + generator.mul_f64(shared as f64 / machine.generator_cpus.len() as f64)
-        }
-        CpusOf::Service => service,
-        CpusOf::Generator if shared > 0 => generator + service,
-        CpusOf::Generator => generator,
-    };
-    parts(machine).into_iter().find_map(|(on, cpu)| {
-        let cpu = cpu?;
-        let other = by_tasks(bounds, cpu).saturating_sub(ours(on) + job + observer);
-        let used = Share::of(other, cpu.total().0)?;
-        (used > bound).then_some(Invalid::OtherLoad { used, bound, on })
+    // Its threads are pinned, one to each of its CPUs.
+    let there = generator.mul_f64(shared as f64 / machine.generator_cpus.len().max(1) as f64);
+    Some(move |on| {
+        let known = match on {
+            CpusOf::Machine => service + generator,
+            CpusOf::Service => service + there,
+            CpusOf::Generator if shared > 0 => generator + service,
+            CpusOf::Generator => generator,
+        };
+        known + observer
     })
 }
 
-/// CPU time of tasks, with that of interrupts where these are charged to tasks.
-pub fn by_tasks(bounds: &Bounds, cpu: &CpuUse) -> Duration {
-    let tasks = cpu.user.0 + cpu.system.0 + cpu.guest.0;
-    match bounds.interrupts {
-        InterruptTime::InTasks => tasks + cpu.irq.0 + cpu.softirq.0,
-        InterruptTime::Apart | InterruptTime::Unknown => tasks,
-    }
+/// The part of the CPUs with the largest share of time that is known to be busy but
+/// not what with: neither ours, nor seen at a tick as another task's or an interrupt's.
+/// `None` where the kernel adds up the CPU time of tasks, or all is known.
+///
+/// It is interrupts, the kernel's way into idle states and back, or other processes.
+pub fn unseen<S: TrialSetting, O>(trial: &Trial<S, O>) -> Option<(Share, CpusOf)> {
+    let ours = ours(trial)?;
+    let parts = parts(&trial.machine).into_iter().filter_map(|(on, cpu)| {
+        let cpu = cpu.filter(|cpu| cpu.tasks.is_none())?;
+        let interrupts = cpu.irq + cpu.softirq;
+        let seen = cpu.by_tasks(InterruptTime::Unknown).0.max(ours(on));
+        let rest = cpu.busy().since(interrupts).0.saturating_sub(seen);
+        Some((Share::of(rest, cpu.total().0)?, on))
+    });
+    parts.max_by(|(a, _), (b, _)| a.get().total_cmp(&b.get()))
 }
 
 #[cfg(test)]
@@ -335,6 +352,31 @@ mod tests {
         assert_eq!(in_tasks(&trial), [InvalidKind::OtherLoad]);
         cpu(&mut trial).user = s(5);
         assert_eq!(in_tasks(&trial), [], "all of it is ours");
+    }
+
+    #[test]
+    fn measured_time_of_tasks_counts_and_not_what_ticks_saw() {
+        let mut trial = quiet();
+        // 6 s more than the service and the generator, of which ticks saw 0.1 s.
+        (cpu(&mut trial).unsampled, cpu(&mut trial).idle) = (s(6), s(5));
+        assert_eq!(reasons(&trial), []);
+        assert_eq!(
+            unseen(&trial),
+            Share::new(6.0 / 19.1).zip(Some(CpusOf::Machine))
+        );
+        cpu(&mut trial).tasks = Some(s(14));
+        assert_eq!(reasons(&trial), [InvalidKind::OtherLoad]);
+        assert_eq!(unseen(&trial), None);
+        cpu(&mut trial).tasks = Some(s(8));
+        assert_eq!(reasons(&trial), [], "6 s of interrupts");
+    }
+
+    #[test]
+    fn what_ticks_missed_of_us_and_saw_of_interrupts_is_known() {
+        let mut trial = quiet();
+        let cpu = cpu(&mut trial);
+        (cpu.user, cpu.softirq, cpu.unsampled) = (s(5), s(1), s(3));
+        assert_eq!(unseen(&trial).unwrap().0, Share::ZERO);
     }
 
     #[test]

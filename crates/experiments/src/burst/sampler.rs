@@ -5,7 +5,7 @@ use plimsoll_engine::{BackgroundJob, RunError, ServiceMeter};
 use plimsoll_host::{CpuMeter, CpuTimes, HostError, Root};
 use plimsoll_load::Threads;
 use plimsoll_model::{Bounds, CpuTime, TrialSpec, human_duration};
-use plimsoll_study::validity::{Allowance, by_tasks};
+use plimsoll_study::validity::Allowance;
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -42,7 +42,7 @@ impl Tasks {
     /// CPU time so far of all tasks of the machine; `None` where that cannot be read.
     fn read(&self) -> Option<Duration> {
         let times = CpuTimes::read(&self.root).ok()??;
-        Some(by_tasks(&self.bounds, &times.all))
+        Some(times.all.by_tasks(self.bounds.interrupts).0)
     }
 }
 

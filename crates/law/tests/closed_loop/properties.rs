@@ -34,6 +34,7 @@ fn machine(cpus: u32, period: Duration) -> impl Strategy<Value = CpuUse> {
             idle: part(5),
             steal: part(6),
             guest: part(7),
+            ..CpuUse::default()
         }
     })
 }

@@ -13,7 +13,7 @@ use crate::page_file;
 use crate::tally::tally;
 use plimsoll_engine::Outcome;
 use plimsoll_experiments::{Experiment, TrialOf};
-use plimsoll_model::{Phase, RunEnd, Trial, counted, shell_word};
+use plimsoll_model::{Phase, RunEnd, Trial, TrialSetting, counted, shell_word};
 use plimsoll_record::Record;
 use plimsoll_report::verdicts::Verdicts;
 use plimsoll_report::{reason, retry_when};
@@ -105,7 +105,7 @@ pub(crate) fn show<'a, E: Experiment>(
 /// Why a complete run has failed: none of its trials under load is valid, and a
 /// caller that only looks at the exit status must not take it for an answer. The
 /// calibration is one only for a run that asked for nothing else.
-fn no_valid_trial<S, O>(trials: &[Trial<S, O>], path: &str) -> Option<String> {
+fn no_valid_trial<S: TrialSetting, O>(trials: &[Trial<S, O>], path: &str) -> Option<String> {
     let has_levels = trials.iter().any(|t| t.spec.phase.shows_load());
     let answers = |phase: Phase| phase.shows_load() || !has_levels && phase != Phase::Idle;
     let tally = tally(trials.iter().filter(|t| answers(t.spec.phase)));

@@ -185,10 +185,10 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn cpu_use()(t in vec(cpu_time(), 8)) -> CpuUse {
+    fn cpu_use()(t in vec(cpu_time(), 9), tasks in option::of(cpu_time())) -> CpuUse {
         CpuUse {
             user: t[0], system: t[1], irq: t[2], softirq: t[3],
-            iowait: t[4], idle: t[5], steal: t[6], guest: t[7],
+            iowait: t[4], idle: t[5], steal: t[6], guest: t[7], unsampled: t[8], tasks,
         }
     }
 }

@@ -7,7 +7,9 @@ use super::{Fact, Facts};
 use crate::number::{counted, pct};
 use crate::sentence::{Sentence, words_of};
 use crate::table::Ink;
-use plimsoll_model::{Outcome, Provenance, Requirement, RunEnd, safe, shell_word};
+use plimsoll_model::{
+    Bounds, InterruptTime, Outcome, Provenance, Requirement, RunEnd, safe, shell_word,
+};
 
 pub(super) fn ended(run: &Run<'_>) -> Option<Sentence> {
     let text = match run.record.ended {
@@ -59,6 +61,23 @@ pub(super) fn view(run: &Run<'_>) -> Option<Sentence> {
         "Drawing the live view took {} % of one CPU during trials; --plain avoids that.",
         pct(taken)
     )))
+}
+
+/// Where other processes may have been missed.
+pub(super) fn unseen(run: &Run<'_>) -> Option<Sentence> {
+    // Nobody judged the rows of a table.
+    run.resume?;
+    let (most, on) = run.record.trials.unseen?;
+    let bound = Bounds::usual(InterruptTime::Unknown).other_share.pct();
+    (most > bound).then(|| {
+        Ink::Yellow.says(format!(
+            "In valid trials up to {} % of the CPU time{} went to interrupts, or to processes that this \
+             kernel's samples of CPU use miss, such as some that run just after each of its ticks; \
+             plimsoll doctor names the busiest process.",
+            pct(most),
+            on.words()
+        ))
+    })
 }
 
 pub(super) fn lacking(run: &Run<'_>) -> Facts {

@@ -16,7 +16,7 @@ pub(super) fn markdown(document: &Document<'_>) -> String {
     if let Some(run) = &document.run {
         out.extend(list(
             "> ",
-            [frame::trials(run), frame::ended(run)]
+            [frame::trials(run), frame::unseen(run), frame::ended(run)]
                 .into_iter()
                 .flatten(),
         ));

@@ -138,7 +138,12 @@ fn limits(run: &Run<'_>) -> Vec<El> {
     let many = many.then(|| format!("{}.", trials.in_words()));
     let ended = frame::ended(run).map(|sentence| sentence.text);
     let doubt = |text: String| el("p").class("doubt yellow").with(typeset(&text));
-    [ended, many].into_iter().flatten().map(doubt).collect()
+    let unseen = frame::unseen(run).map(|sentence| sentence.text);
+    [ended, many, unseen]
+        .into_iter()
+        .flatten()
+        .map(doubt)
+        .collect()
 }
 
 fn tile(fact: &Fact) -> El {

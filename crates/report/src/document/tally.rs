@@ -1,7 +1,7 @@
 //! How many trials there are, and why some of them are invalid.
 
 use crate::number::for_count;
-use plimsoll_model::InvalidKind;
+use plimsoll_model::{CpusOf, InvalidKind};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TrialTally {
@@ -15,6 +15,9 @@ pub struct TrialTally {
     /// What drawing the live view took while trials were measured, in percent of
     /// one CPU; `None` if nothing was drawn.
     pub view_pct: Option<f64>,
+    /// The most of some CPUs' time, in percent, that was used in a valid trial by
+    /// nobody knows what; `None` where the kernel measures that of all tasks.
+    pub unseen: Option<(f64, CpusOf)>,
 }
 
 pub fn reason(kind: InvalidKind) -> &'static str {

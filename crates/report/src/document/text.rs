@@ -35,7 +35,12 @@ pub(super) fn text(document: &Document<'_>, look: Look) -> String {
     }
     if let Some(run) = &document.run {
         out.facts(&frame::lacking(run));
-        let sentences = [frame::trials(run), frame::view(run), frame::ended(run)];
+        let sentences = [
+            frame::trials(run),
+            frame::unseen(run),
+            frame::view(run),
+            frame::ended(run),
+        ];
         out.paragraph(sentences.into_iter().flatten());
     }
     let answers = document.sentences(Role::Answer);

@@ -5,7 +5,7 @@ use super::sample::{Experiment, Sample, copies, imported, imported_copies, prove
 use super::shown::{as_text, between, has, shown, tally};
 use crate::yields::tests::sample::{self as yields, curve, step};
 use crate::{Document, Format, TrialTally};
-use plimsoll_model::{Outcome, Requirement, RunEnd};
+use plimsoll_model::{CpusOf, Outcome, Requirement, RunEnd};
 
 type Forms = fn(&Document<'_>) -> [String; 2];
 
@@ -139,5 +139,27 @@ fn every_page_has_its_findings_in_it_and_fetches_nothing() {
         for attribute in [" src=", "href=\"http", "href=\"//"] {
             assert_eq!(count(&page, attribute), 0, "{name}: {attribute}");
         }
+    }
+}
+
+#[test]
+fn every_document_says_how_much_time_went_unseen() {
+    let with = |pct| {
+        let mut trouble = trouble(Some(RunEnd::Complete));
+        trouble.trials.unseen = Some((pct, CpusOf::Service));
+        every_document(&trouble, forms)
+    };
+    let words = "s CPUs went to interrupts";
+    for (name, forms) in with(28.0) {
+        for form in forms {
+            assert_eq!(
+                form.contains(words),
+                !name.starts_with("import"),
+                "{name}: {form}"
+            );
+        }
+    }
+    for (name, forms) in with(4.9) {
+        assert!(!forms.concat().contains("went to interrupts"), "{name}");
     }
 }
