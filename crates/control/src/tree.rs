@@ -76,11 +76,12 @@ pub(crate) fn reap(root: &Root, leaders: &[ProcessKey]) -> Result<CpuTime, Contr
         if leaders.contains(&ProcessKey::of(&orphan)) {
             continue;
         }
+        let cpu = orphan.exact_cpu(root);
         // It has ended, so this returns at once.
         if let Some(pid) = tasks::raw(orphan.pid)
             && let Ok(Some(_)) = waitpid(Some(pid), WaitOptions::NOHANG)
         {
-            used = used + orphan.cpu();
+            used = used + cpu;
         }
     }
     Ok(used)

@@ -210,8 +210,17 @@ impl Excess {
     /// Starts from the counter values at the beginning of observation. User and
     /// system time may each have been just short of a tick.
     pub(crate) fn from_first_sample(counter: CpuTime, seen: CpuTime, tick: Tick) -> Excess {
+        let exact = Excess::from_first_exact(counter, seen);
         Excess {
-            explained: lead(counter, seen) + tick.times(2).as_nanos() as i128,
+            explained: exact.explained + tick.times(2).as_nanos() as i128,
+            ..exact
+        }
+    }
+
+    /// The same for a counter that is not truncated.
+    pub(crate) fn from_first_exact(counter: CpuTime, seen: CpuTime) -> Excess {
+        Excess {
+            explained: lead(counter, seen),
             largest: 0,
         }
     }

@@ -3,6 +3,7 @@
 use crate::error::{HostError, Malformed, number};
 use crate::memory::kib_of;
 use crate::root::{Root, Tick};
+use crate::task::schedstat;
 use plimsoll_model::{Bytes, CpuSet, CpuTime};
 use std::io;
 
@@ -43,6 +44,16 @@ impl ProcessStat {
         // No threads: the process was waited for after the file was opened, and
         // its times and group are gone (do_task_stat in fs/proc/array.c).
         Ok(stat.filter(|stat| stat.threads > 0))
+    }
+
+    /// [`ProcessStat::cpu`] with its own part in nanoseconds, if it has one thread and this kernel
+    /// counts them: ticks take up to 20 ms from each process.
+    pub fn exact_cpu(&self, root: &Root) -> CpuTime {
+        let file = format!("/proc/{}/schedstat", self.pid);
+        let line = root.line(file).filter(|_| self.threads == 1);
+        let exact = line.and_then(|line| Some(schedstat(&line).ok()?.cpu));
+        // Threads that have ended are in ticks alone.
+        exact.map_or(self.own, |exact| exact.max(self.own)) + self.reaped
     }
 
     /// Like [`ProcessStat::read`], but `None` also for a process that is hidden

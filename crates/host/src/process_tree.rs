@@ -89,6 +89,11 @@ impl ProcessTree {
         }
     }
 
+    /// Whether this is the process whose descendants count, and not it.
+    pub(crate) fn counts_all_but(&self, pid: Pid) -> bool {
+        self.counted == Counted::AllBut(pid)
+    }
+
     /// CPU time since the account was opened.
     pub(crate) fn times(&self) -> TaskTimes {
         self.members.iter().fold(self.ended, |sum, (pid, member)| {
@@ -120,6 +125,9 @@ impl ProcessTree {
             account: ProcessAccount::open(sample, from, source, tick, &rest),
             known_children: CpuTime::ZERO,
             unseen_children: match from {
+                CountFrom::FirstSample if self.counted == Counted::AllBut(stat.pid) => {
+                    Excess::from_first_exact(stat.reaped, CpuTime::ZERO)
+                }
                 CountFrom::FirstSample => {
                     Excess::from_first_sample(stat.reaped, CpuTime::ZERO, tick)
                 }
@@ -253,7 +261,7 @@ mod tests {
             vec![process((1, 0, 900, 70)), process((2, 1, 400, 0))],
             vec![process((1, 0, 990, 1070))],
         ];
-        assert_eq!(used(Counted::AllBut(1), &readings), ms(1000 - 20));
+        assert_eq!(used(Counted::AllBut(1), &readings), ms(1000));
     }
 
     #[test]

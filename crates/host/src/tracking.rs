@@ -6,7 +6,11 @@ use crate::process::{Pid, ProcessStat, Tid, descend, processes};
 use crate::process_tree::{Counted, ProcessTree};
 use crate::root::Root;
 use crate::task::{TaskFiles, TaskTimes, ThreadReader};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+use plimsoll_model::CpuTime;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 #[derive(Debug)]
 struct ProcessReader {
@@ -161,7 +165,10 @@ impl ServiceProcesses {
         let mut at = 0;
         while let Some(member) = self.members.get_mut(at) {
             match member.read(files)? {
-                Some(sample) => {
+                Some(mut sample) => {
+                    if self.tree.counts_all_but(sample.stat.pid) {
+                        sample.stat.reaped = sample.stat.reaped.max(reaped_by_this_process());
+                    }
                     samples.push(sample);
                     at += 1;
                 }
@@ -174,6 +181,19 @@ impl ServiceProcesses {
         }
         Ok(samples)
     }
+}
+
+/// CPU time of children of this process that ended and were waited for, theirs included, to the
+/// microsecond.
+fn reaped_by_this_process() -> CpuTime {
+    let Ok(used) = getrusage(UsageWho::RUSAGE_CHILDREN) else {
+        return CpuTime::ZERO;
+    };
+    let time = |time: TimeVal| {
+        let part = |n: i64, unit: fn(u64) -> Duration| unit(u64::try_from(n).unwrap_or(0));
+        part(time.tv_sec(), Duration::from_secs) + part(time.tv_usec(), Duration::from_micros)
+    };
+    CpuTime(time(used.user_time()) + time(used.system_time()))
 }
 
 /// /proc/self/stat has this process' PID in the namespace of the /proc that is

@@ -8,8 +8,8 @@
 
 use crate::{Shape, ns};
 use plimsoll_model::{
-    Answers, BodySizes, ConnectionUse, Errors, FirstRequest, Histogram, PhaseWork, Slot,
-    SteppedRate, Work,
+    Answers, BodySizes, ConnectionUse, Errors, FirstRequest, Histogram, PhaseWork, PhasedRate,
+    Slot, SteppedRate, Work,
 };
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -226,10 +226,15 @@ impl Tally {
     /// The generator noticed, `slip_ns` after the intended start, that a
     /// request is due.
     pub fn due(&self, intended_ns: u64, slip_ns: u64) {
+        let mut counts = self.lock();
         if self.session.counts(intended_ns) {
-            let mut counts = self.lock();
             counts.work.intended += 1;
             counts.work.slip.record_ns(slip_ns);
+        }
+        if let Shape::Phases(phases) = &self.session.shape
+            && let Some((phase, _)) = phase_of(&mut counts, phases, intended_ns)
+        {
+            phase.answers.slip.record_ns(slip_ns);
         }
     }
 
@@ -398,12 +403,7 @@ impl Tally {
         let Shape::Phases(phases) = &self.session.shape else {
             return;
         };
-        let Some((index, at)) = phases.phase_at(Duration::from_nanos(intended_ns)) else {
-            return;
-        };
-        let all = &mut counts.work.phases;
-        all.resize_with(phases.0.len(), PhaseWork::default);
-        if let Some(phase) = all.get_mut(index) {
+        if let Some((phase, at)) = phase_of(counts, phases, intended_ns) {
             count(phase);
             phase.keep_first(FirstRequest { at, latency });
         }
@@ -413,6 +413,18 @@ impl Tally {
     pub fn open_in_window(&self) -> u64 {
         self.lock().open_in_window
     }
+}
+
+/// The phase that a request was intended in, and when in it.
+fn phase_of<'c>(
+    counts: &'c mut Counts,
+    phases: &PhasedRate,
+    intended_ns: u64,
+) -> Option<(&'c mut PhaseWork, Duration)> {
+    let (index, at) = phases.phase_at(Duration::from_nanos(intended_ns))?;
+    let all = &mut counts.work.phases;
+    all.resize_with(phases.0.len(), PhaseWork::default);
+    Some((all.get_mut(index)?, at))
 }
 
 fn record_slot(work: &mut Work, stepped: &SteppedRate, intended_ns: u64, latency_ns: u64) {

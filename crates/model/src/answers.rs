@@ -11,6 +11,9 @@ pub struct Answers {
     /// From the intended start to the last byte of a good answer; of a request that timed out or had
     /// no answer at the end, how long it had waited.
     pub latency: Slot,
+    /// How late the generator was for each request of a part of the time; none for one kind of request,
+    /// and in older records.
+    pub slip: Slot,
     /// Those that failed, without those that timed out.
     pub failed: u64,
     /// Those that timed out.
@@ -74,6 +77,7 @@ impl Answers {
     /// Adds others.
     pub fn merge(&mut self, other: &Answers) {
         self.latency.merge(&other.latency);
+        self.slip.merge(&other.slip);
         self.failed = self.failed.saturating_add(other.failed);
         self.timed_out = self.timed_out.saturating_add(other.timed_out);
         self.unfinished = self.unfinished.saturating_add(other.unfinished);

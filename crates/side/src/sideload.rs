@@ -12,7 +12,7 @@ use crate::signal::{Signal, SignalSource};
 use crate::tally::{MemoryHeld, Summary};
 use plimsoll_control::{Group, Journals, MemoryLimits, Signal as UnixSignal, wait_with_cpu_time};
 use plimsoll_host::Root;
-use plimsoll_model::{CpuSet, CpuTime};
+use plimsoll_model::CpuSet;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -266,10 +266,9 @@ impl Sideload {
         let memory = memory.and_then(|limits| MemoryHeld::of(limits, &self.group));
         // Without a group, processes are counted when they are reaped.
         let elapsed = self.started.elapsed();
-        let ended = wait_with_cpu_time(&self.root, &mut self.child);
+        let ended = wait_with_cpu_time(&mut self.child);
         let (status, ended) = ended.map_err(SideError::Wait)?;
-        let cpu = [usage.and_then(|u| u.cpu), ended];
-        let cpu: Option<CpuTime> = cpu.into_iter().flatten().max();
+        let cpu = usage.and_then(|u| u.cpu).max(Some(ended));
         let given_back = self.group.give_back();
         // Changes that waited for other runs may be possible now.
         let repaired = repair(&self.root, &self.journals, notify);

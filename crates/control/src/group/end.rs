@@ -8,14 +8,14 @@ use crate::layout::Version;
 use crate::orphans;
 use crate::tasks::{self, ProcessKey, Tree};
 use crate::tree;
-use plimsoll_host::{Pid, ProcessStat, Root};
+use plimsoll_host::Pid;
 use plimsoll_model::CpuTime;
-use rustix::io::Errno;
-use rustix::process::{Pid as RawPid, Signal, WaitId, WaitIdOptions, waitid};
+use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::process::{Child, ExitStatus};
+use wait4::Wait4;
 
 /// A bound on a line of the journal.
 const MOST_UNMARKED: usize = 4096;
@@ -207,15 +207,16 @@ impl Group {
 }
 
 /// Waits until a command has ended. Returns its exit status and the CPU time of it
-/// and of all descendants that were waited for, read while its PID is still
-/// reserved; `None` if /proc does not have it.
-pub fn wait_with_cpu_time(
-    root: &Root,
-    child: &mut Child,
-) -> io::Result<(ExitStatus, Option<CpuTime>)> {
-    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-    let command = WaitId::Pid(RawPid::from_child(child));
-    while waitid(command.clone(), ended).err() == Some(Errno::INTR) {}
-    let stat = ProcessStat::read(root, child.id()).ok().flatten();
-    Ok((child.wait()?, stat.map(|stat| stat.cpu())))
+/// and of all descendants that were waited for, to the microsecond.
+pub fn wait_with_cpu_time(child: &mut Child) -> io::Result<(ExitStatus, CpuTime)> {
+    loop {
+        match child.wait4() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(ended) => {
+                let used = ended.rusage.utime + ended.rusage.stime;
+                return Ok((ended.status, CpuTime(used)));
+            }
+        }
+    }
 }

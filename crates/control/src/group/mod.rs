@@ -16,7 +16,7 @@ use crate::mechanism::{Capabilities, Mechanism};
 use crate::random::random;
 use crate::settings::{Usage, Weight};
 use crate::tasks::{self, Mark, ProcessKey};
-use plimsoll_host::{Pid, ProcessStat, Root};
+use plimsoll_host::{Pid, Root};
 use plimsoll_model::{CpuSet, CpuTime};
 use rustix::process::set_child_subreaper;
 use std::collections::BTreeSet;
@@ -239,7 +239,8 @@ impl Group {
         }
         if self.made.is_empty() {
             let members = tasks::members_of_all(&self.root, self.trees())?;
-            let of_members: CpuTime = members.iter().map(ProcessStat::cpu).sum();
+            let exact = members.iter().map(|one| one.exact_cpu(&self.root));
+            let of_members: CpuTime = exact.sum();
             usage.cpu = Some(self.ended_used + of_members);
         }
         Ok(usage)

@@ -51,6 +51,7 @@ pub(super) fn document<'a>(
 fn phases(found: &[PhaseFound]) -> Table {
     let rate = |rps: f64| format!("{rps:.1}");
     let time = |p: &PhaseFound, us: Option<f64>| requests::at_least(us, p.unfinished);
+    let time_of = |us: Option<f64>| us.map_or("-".to_owned(), time_us);
     let columns = vec![
         Column::words("from", "s", 0, found, |p| format!("{:.1}", p.from_s)),
         Column::words("asked", "1/s", 0, found, |p| rate(p.asked_rps)),
@@ -59,6 +60,7 @@ fn phases(found: &[PhaseFound]) -> Table {
         Column::words("no answer", "", 2, found, |p| p.unfinished.to_string()),
         Column::words("p50", "", 1, found, |p| time(p, p.p50_us)),
         Column::words("p99", "", 0, found, |p| time(p, p.p99_us)),
+        Column::words("slip p99", "", 1, found, |p| time_of(p.slip_p99_us)),
     ];
     let explained = [
         ("from", "when this part of the time began"),
@@ -69,6 +71,10 @@ fn phases(found: &[PhaseFound]) -> Table {
         (
             ">",
             "at least: requests without an answer count with the time that they had waited",
+        ),
+        (
+            "slip p99",
+            "how late the generator itself was, which is part of the latency",
         ),
     ];
     Table::of(columns)

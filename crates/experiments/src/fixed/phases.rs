@@ -59,6 +59,9 @@ pub struct PhaseFound {
     pub p50_us: Option<f64>,
     /// What 99 % of them do not exceed; null for fewer than 299.
     pub p99_us: Option<f64>,
+    /// What 99 % of the times that the generator was late do not exceed, which are part of the latency; null for
+    /// fewer than 299, and in older records.
+    pub slip_p99_us: Option<f64>,
 }
 
 /// The requests of all phases.
@@ -97,23 +100,22 @@ pub(super) fn found(plan: &FixedPlan, outcome: &FixedOutcome) -> Vec<PhaseFound>
 fn one(part: &[(&RatePhase, &Answers)], began: Duration, length: Duration) -> PhaseFound {
     let seconds = length.as_secs_f64();
     let due = |(phase, _): &(&RatePhase, &Answers)| phase.rate.get() * phase.length.as_secs_f64();
-    let mut latency = Slot::default();
-    part.iter()
-        .for_each(|(_, answers)| latency.merge(&answers.latency));
-    let us = |q: f64| {
-        let shows = shows_quantile(latency.requests(), q);
-        let value = latency.quantile(q).filter(|_| shows);
+    let mut all = Answers::default();
+    part.iter().for_each(|(_, answers)| all.merge(answers));
+    let us = |times: &Slot, q: f64| {
+        let shows = shows_quantile(times.requests(), q);
+        let value = times.quantile(q).filter(|_| shows);
         value.map(|time| time.as_secs_f64() * 1e6)
     };
-    let of = |count: fn(&Answers) -> u64| sum(part.iter().map(|(_, answers)| count(answers)));
     PhaseFound {
         from_s: began.as_secs_f64(),
         length_s: seconds,
         asked_rps: part.iter().map(due).sum::<f64>() / seconds,
-        answered_rps: of(Answers::answered) as f64 / seconds,
-        failed: of(Answers::all_failed),
-        unfinished: of(|answers| answers.unfinished),
-        p50_us: us(0.5),
-        p99_us: us(0.99),
+        answered_rps: all.answered() as f64 / seconds,
+        failed: all.all_failed(),
+        unfinished: all.unfinished,
+        p50_us: us(&all.latency, 0.5),
+        p99_us: us(&all.latency, 0.99),
+        slip_p99_us: us(&all.slip, 0.99),
     }
 }

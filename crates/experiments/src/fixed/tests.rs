@@ -379,6 +379,7 @@ fn phases_have_their_own_rates_and_long_lists_are_joined() {
         let mut latency = Slot::default();
         (0..requests).for_each(|_| latency.record_ns(1_000_000));
         Answers {
+            slip: latency.clone(),
             latency,
             failed: 1,
             ..Answers::default()
@@ -394,6 +395,7 @@ fn phases_have_their_own_rates_and_long_lists_are_joined() {
     assert_eq!(rates, [(0.0, 100.0, 98.0, 1), (0.5, 300.0, 800.0, 1)]);
     assert_eq!(found[0].p99_us, None, "49 do not show it");
     assert!(found[1].p99_us.is_some());
+    assert_eq!(found[1].slip_p99_us, found[1].p99_us);
     assert_eq!(AtRate::of(&plan).to_string(), "100/s to 300/s");
 
     // The first phase begins 1.1 s after the load, at the rate of the warm-up.
@@ -441,6 +443,7 @@ fn requests_without_an_answer_are_no_answers_of_their_phase() {
         failed: 100,
         timed_out: 300,
         unfinished: 200,
+        ..Answers::default()
     }];
     let found = findings(&plan, &[trial.clone()]);
     assert_eq!((found.intended, found.completed), (1000, 400));

@@ -4,7 +4,7 @@
 use super::{SharedGroup, lock};
 use plimsoll_control::{ControlError, Gate, Group, wait_with_cpu_time};
 use plimsoll_engine::RunError;
-use plimsoll_host::{Pid, Root};
+use plimsoll_host::Pid;
 use plimsoll_load::LoadError;
 use plimsoll_model::{Arm, human_duration};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -125,7 +125,6 @@ pub(super) struct Repeated {
 /// What the thread that restarts the command has, too.
 #[derive(Debug)]
 struct Shared {
-    root: Root,
     line: String,
     gate: Gate,
     group: SharedGroup,
@@ -157,9 +156,8 @@ pub(super) enum Waited {
 }
 
 impl Repeated {
-    pub(super) fn new(root: &Root, line: &str, gate: &Gate, group: &SharedGroup) -> Repeated {
+    pub(super) fn new(line: &str, gate: &Gate, group: &SharedGroup) -> Repeated {
         let shared = Shared {
-            root: root.clone(),
             line: line.to_owned(),
             gate: gate.clone(),
             group: Arc::clone(group),
@@ -331,16 +329,16 @@ impl Shared {
         let (mut child, mut began) = first;
         let mut looks = Looks::default();
         loop {
-            let ended = wait_with_cpu_time(&self.root, &mut child);
+            let ended = wait_with_cpu_time(&mut child);
+            if let Ok((_, used)) = &ended {
+                lock(&self.group).count_ended(*used);
+            }
             let exited = Instant::now();
             let gone = self.wait_for_the_rest(&mut looks);
             let took = match &gone {
                 Ok(Some(gone)) => *gone - began,
                 Ok(None) | Err(_) => exited - began,
             };
-            if let Ok((_, Some(used))) = &ended {
-                lock(&self.group).count_ended(*used);
-            }
             let mut state = self.state();
             if state.enough {
                 return;

@@ -113,12 +113,9 @@ impl<'a> SideJob<'a> {
         let law = control.map(hold).transpose()?;
         let work = match &self.side.job {
             Job::Counted(job) => self.counted(job, &group)?,
-            Job::Command(line) => Work::Command(Repeated::new(
-                &self.machine.root,
-                line,
-                &self.machine.helpers.gate,
-                &group,
-            )),
+            Job::Command(line) => {
+                Work::Command(Repeated::new(line, &self.machine.helpers.gate, &group))
+            }
         };
         Ok(Some(Held {
             arm,

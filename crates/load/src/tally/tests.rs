@@ -1,4 +1,5 @@
 use super::*;
+use plimsoll_model::{Rate, RatePhase};
 
 /// A tally with an announced window, and the time at which it opens.
 fn open() -> (Tally, u64) {
@@ -52,6 +53,24 @@ fn unanswered_requests_count_their_wait() {
     assert_eq!(work.latency.count(), 3, "a reset at once has no latency");
     assert!(work.latency.quantile(0.01) >= Some(Duration::from_secs(1)));
     assert_eq!(tally.open_in_window(), 0);
+}
+
+#[test]
+fn a_late_generator_is_late_in_the_phases_in_which_requests_were_due() {
+    let phase = |ms| RatePhase {
+        length: Duration::from_millis(ms),
+        rate: Rate::per_second(10.0).unwrap(),
+    };
+    let phases = PhasedRate(vec![phase(100), phase(100)]);
+    let tally = Tally::new(Arc::new(Session::new(Shape::Phases(Arc::new(phases)))));
+    tally.due(99_000_000, 5_000);
+    tally.due(100_000_000, 70_000_000);
+    tally.due(250_000_000, 9_000_000);
+    let work = total(&[tally]);
+    let slips = work.phases.iter().map(|phase| &phase.answers.slip);
+    let slips: Vec<_> = slips.map(|slip| (slip.requests(), slip.mean())).collect();
+    let us = |us| Some(Duration::from_micros(us));
+    assert_eq!(slips, [(1, us(5)), (1, us(70_000))]);
 }
 
 #[test]

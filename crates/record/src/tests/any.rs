@@ -167,7 +167,8 @@ prop_compose! {
     fn answers()(n in vec(count(), 3), ns in vec(any::<u32>(), 0..5)) -> Answers {
         let mut latency = Slot::default();
         ns.iter().for_each(|ns| latency.record_ns(u64::from(*ns)));
-        Answers { latency, failed: n[0], timed_out: n[1], unfinished: n[2] }
+        let slip = latency.clone();
+        Answers { latency, slip, failed: n[0], timed_out: n[1], unfinished: n[2] }
     }
 }
 
