@@ -47,7 +47,12 @@ pub(crate) struct Passed {
 ///
 /// Steal may be counted twice, as an idle CPU that was to wake up: a CPU was at
 /// least as busy as its tasks, if they are known.
+///
+/// Counters that stand still stay so: they do not show a busy CPU.
 pub(crate) fn from_idle(counted: CpuUse, passed: Passed) -> CpuUse {
+    if counted.total() == CpuTime::ZERO {
+        return counted;
+    }
     let whole = counted
         .total()
         .clamp(CpuTime(passed.least), CpuTime(passed.most));
@@ -115,6 +120,11 @@ mod tests {
         });
         assert_eq!((found.user, found.softirq), (ms(270), ms(30)));
         assert_eq!((found.busy(), found.unsampled), (ms(300), ms(0)));
+    }
+
+    #[test]
+    fn counters_that_stand_still_show_nothing() {
+        assert_eq!(second(CpuUse::default()), CpuUse::default());
     }
 
     #[test]

@@ -34,7 +34,10 @@ impl View {
         let (taken_back, sideload) = match (sample.gives_way, sample.sideload) {
             // The two clocks may disagree: use no more than the machine's own
             // time.
-            (true, Some(used)) => (used.min(machine.user + machine.system), Some(CpuTime::ZERO)),
+            (true, Some(used)) => (
+                used.min(machine.user + machine.system + machine.unsampled),
+                Some(CpuTime::ZERO),
+            ),
             (_, sideload) => (CpuTime::ZERO, sideload),
         };
         let idle = seconds(machine.idle + machine.iowait + taken_back);

@@ -54,6 +54,13 @@ impl CpuUse {
         self.user + self.system + self.irq + self.softirq + self.guest + self.unsampled
     }
 
+    /// Kernel code for tasks, with the same part of what no tick saw as of what ticks saw.
+    pub fn by_kernel(&self) -> CpuTime {
+        let sampled = self.busy().since(self.unsampled).0;
+        let part = Share::of(self.system.0, sampled).unwrap_or(Share::ZERO);
+        CpuTime(self.busy().0.mul_f64(part.get()))
+    }
+
     /// CPU time of tasks: measured, else what ticks saw of it, with the time of
     /// interrupts where the kernel charges that to tasks.
     pub fn by_tasks(&self, interrupts: InterruptTime) -> CpuTime {
@@ -222,6 +229,22 @@ mod tests {
         machine.service_quota = Some(Millicores(500));
         assert_eq!(share(&machine), Share::new(0.8), "of half a CPU");
         assert_eq!(machine.service_share(None), None);
+    }
+
+    #[test]
+    fn ticks_that_miss_half_make_no_kernel_time_grow() {
+        let ms = |n| CpuTime(Duration::from_millis(n));
+        let of = |user, system, unsampled| {
+            let cpu = CpuUse {
+                user: ms(user),
+                system: ms(system),
+                unsampled: ms(unsampled),
+                ..CpuUse::default()
+            };
+            cpu.by_kernel()
+        };
+        assert_eq!((of(30, 10, 40), of(60, 20, 0)), (ms(20), ms(20)));
+        assert_eq!(of(0, 0, 40), CpuTime::ZERO);
     }
 
     #[test]

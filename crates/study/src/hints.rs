@@ -90,7 +90,7 @@ impl Counter {
                 |t| time(t.machine.service_cpu?.busy(), t),
                 |t| time(t.machine.cpu?.busy(), t),
             ],
-            Counter::SystemTime => &[|t| time(cpus(t)?.system, t)],
+            Counter::SystemTime => &[|t| time(cpus(t)?.by_kernel(), t)],
             Counter::Steal => &[|t| time(cpus(t)?.steal, t)],
             Counter::RunDelay => &[|t| exact(t.service.as_ref()?.run_delay?, t)],
             Counter::ContextSwitches => &[

@@ -115,8 +115,8 @@ fn printed(trial: &WakeTrial, name: &str) -> Option<f64> {
     Some(figures.find(|figure| figure.name == name)?.value)
 }
 
-/// CPU time of all tasks, and idle time spent polling, in percent of the time of all CPUs. A server is
-/// no child of the program, so that no less is known than what /proc/stat counts.
+/// Busy time, and idle time spent polling, in percent of the time of all CPUs. A server is no child of
+/// the program, so that no less is known than what all CPUs do.
 fn burn_pct(trial: &WakeTrial) -> Option<f64> {
     let cpu = trial.machine.cpu?;
     let burned = cpu.busy().0 + trial.outcome.polled.unwrap_or_default();
