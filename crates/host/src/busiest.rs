@@ -4,9 +4,9 @@ use crate::error::HostError;
 use crate::process::{Pid, ProcessStat, process_name};
 use crate::root::Root;
 use plimsoll_model::sort_by_number;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Below this share of a CPU a process is not named.
 const LEAST: f64 = 0.05;
@@ -71,10 +71,20 @@ fn busiest(
     own: Pid,
 ) -> Vec<(Pid, f64)> {
     let id = |stat: &ProcessStat| (stat.pid, stat.started);
-    let before: HashMap<_, _> = before.iter().map(|stat| (id(stat), stat.cpu().0)).collect();
+    let lives: HashSet<_> = after.iter().map(id).collect();
+    let mut earlier: HashMap<_, Duration> = HashMap::new();
+    // A parent that waits for a child gets all of its time, also that of before.
+    let mut of_children: HashMap<Pid, Duration> = HashMap::new();
+    for stat in before {
+        match lives.contains(&id(stat)) {
+            true => *earlier.entry(id(stat)).or_default() += stat.cpu().0,
+            false => *of_children.entry(stat.parent).or_default() += stat.cpu().0,
+        }
+    }
     let used = after.iter().filter(|stat| stat.pid != own).map(|stat| {
-        let earlier = before.get(&id(stat)).copied().unwrap_or_default();
-        let used = stat.cpu().0.saturating_sub(earlier);
+        let earlier = earlier.get(&id(stat)).copied().unwrap_or_default();
+        let of_children = of_children.get(&stat.pid).copied().unwrap_or_default();
+        let used = stat.cpu().0.saturating_sub(earlier + of_children);
         (stat.pid, used.as_secs_f64() / seconds.max(1e-3))
     });
     let mut used: Vec<(Pid, f64)> = used.filter(|(_, cpus)| *cpus >= LEAST).collect();
@@ -87,7 +97,6 @@ fn busiest(
 mod tests {
     use super::*;
     use plimsoll_model::CpuTime;
-    use std::time::Duration;
 
     fn stat(pid: Pid, started: u64, ms: u64) -> ProcessStat {
         ProcessStat {
@@ -121,5 +130,19 @@ mod tests {
         ];
         let found = busiest(&before, &after, 1.0, 4);
         assert_eq!(found, [(3, 0.99), (2, 0.5), (5, 0.3)]);
+    }
+
+    #[test]
+    fn a_parent_is_not_charged_for_what_its_child_used_before() {
+        let child = ProcessStat {
+            parent: 2,
+            ..stat(3, 0, 60_000)
+        };
+        let waited = ProcessStat {
+            reaped: CpuTime(Duration::from_millis(60_400)),
+            ..stat(2, 0, 100)
+        };
+        let found = busiest(&[stat(2, 0, 100), child], &[waited], 1.0, 4);
+        assert_eq!(found, [(2, 0.4)]);
     }
 }
