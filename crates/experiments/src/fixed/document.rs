@@ -80,6 +80,7 @@ fn phases(found: &[PhaseFound]) -> Table {
     Table::of(columns)
         .explained("Phases", &explained)
         .on_page("phases")
+        .wide()
 }
 
 fn ink(found: &FixedFindings) -> Ink {
