@@ -330,10 +330,10 @@ impl Shared {
         let mut looks = Looks::default();
         loop {
             let ended = wait_with_cpu_time(&mut child);
+            let exited = Instant::now();
             if let Ok((_, used)) = &ended {
                 lock(&self.group).count_ended(*used);
             }
-            let exited = Instant::now();
             let gone = self.wait_for_the_rest(&mut looks);
             let took = match &gone {
                 Ok(Some(gone)) => *gone - began,
