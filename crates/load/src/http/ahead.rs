@@ -8,6 +8,13 @@ use std::collections::VecDeque;
 /// this and a wake-up take is polled for, and a timer would only interrupt.
 const BUSY_NS: u64 = 10_000;
 
+/// How long after its time a request may be sent, so as to be sent by one wake-up with the next: that much less is polled
+/// between them. 20 us save no more, and raise the slip p99 at 60,000/s from 28 to 47 us.
+const MAX_TOGETHER_NS: u64 = 10_000;
+
+/// Most starts that are sent by one wake-up with the first.
+const MOST_TOGETHER: usize = 16;
+
 /// Most starts that are passed in search of one. After a time without sleep the cursor catches up over several waits,
 /// because a long search would delay a request.
 const MOST_PASSED: usize = 64;
@@ -67,7 +74,23 @@ impl Ahead {
         self.starts.next();
         let before = std::mem::replace(&mut self.before, start);
         let at = wake_up.ahead_of(start);
-        (start > due && at > before.saturating_add(BUSY_NS)).then_some((start, at))
+        let sleeps = at > before.saturating_add(BUSY_NS);
+        (start > due && sleeps).then(|| (start, at + self.may_wait_ns(start, wake_up)))
+    }
+
+    /// How long the request of `start` may wait for those that follow it without a sleep: as long as would be polled
+    /// between them.
+    fn may_wait_ns(&self, start: u64, wake_up: &WakeUp) -> u64 {
+        let mut free = start.saturating_add(BUSY_NS);
+        let mut polled = 0;
+        for next in self.starts.clone().take(MOST_TOGETHER) {
+            if polled >= MAX_TOGETHER_NS || wake_up.ahead_of(next) > free {
+                break;
+            }
+            polled += next.saturating_sub(free);
+            free = next.saturating_add(BUSY_NS);
+        }
+        polled.min(MAX_TOGETHER_NS)
     }
 }
 
@@ -119,6 +142,31 @@ mod tests {
         // The first start has none before it in the list.
         assert!(far.count().abs_diff(500) <= 1);
         assert!(of.len() > 800, "{}", of.len());
+    }
+
+    #[test]
+    fn a_request_waits_for_the_next_by_as_much_as_would_be_polled_between_them() {
+        let starts = schedule(Arrivals::Poisson, 20_000.0);
+        let wake_up = wake_up(20_000);
+        let mut ahead = Ahead::new(starts.clone());
+        ahead.choose(0, 500, &wake_up).for_each(drop);
+        let mut seen = [0; 3];
+        for (start, at) in &ahead.planned {
+            let next = starts.clone().find(|next| next > start).unwrap();
+            let waits = at - wake_up.ahead_of(*start);
+            let polled = (next - start).saturating_sub(BUSY_NS);
+            if wake_up.ahead_of(next) > start + BUSY_NS {
+                seen[0] += 1;
+                assert_eq!(waits, 0, "the thread sleeps before the next, {polled}");
+            } else if polled >= MAX_TOGETHER_NS {
+                seen[1] += 1;
+                assert_eq!(waits, MAX_TOGETHER_NS);
+            } else {
+                seen[2] += 1;
+                assert!((polled..=MAX_TOGETHER_NS).contains(&waits), "{waits}");
+            }
+        }
+        assert!(seen.iter().all(|seen| *seen > 10), "{seen:?}");
     }
 
     #[test]
