@@ -5,7 +5,7 @@ use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
 use crate::silence::probe;
 use plimsoll_host::{
     Cgroups, HostError, Listeners, Pid, Root, cores_of, cpu_quota, ignores_children, listeners,
-    online_cpus, own_allowed_cpus, process_name, service_cpus,
+    online_cpus, own_allowed_cpus, process_name, serves, service_cpus,
 };
 use plimsoll_load::external::connect;
 use plimsoll_load::http::{HttpLoad, Probe};
@@ -192,10 +192,13 @@ impl FoundService {
         };
         let lost = self.lost_children(root);
         let lost = lost.map(|outcome| ("CPU time of children that have ended", outcome));
+        let apart = self.is_apart(root);
+        let apart = apart.map(|outcome| ("CPU time of the processes that listen", outcome));
         let slip = self.loaded_by.map(|by| ("slip", unknown_slip(by)));
         requirements
             .into_iter()
             .chain(lost)
+            .chain(apart)
             .chain(slip)
             .map(requirement)
             .collect()
@@ -210,6 +213,29 @@ impl FoundService {
             }
             _ => None,
         }
+    }
+
+    /// The named processes are not those that take the connections.
+    fn is_apart(&self, root: &Root) -> Option<Outcome> {
+        let named = match &self.target {
+            ServiceTarget::Process(pid) => format!("neither process {pid} nor started by it"),
+            ServiceTarget::Cgroup(path) => format!("not in cgroup {path}"),
+            _ => return None,
+        };
+        // What cannot be looked into is no reason for a doubt.
+        let Ok((Some(false), Listeners::Found(pids))) = serves(root, &self.pids, self.peer)
+            .and_then(|serves| Ok((serves, listeners(root, self.peer)?)))
+        else {
+            return None;
+        };
+        Some(missed(
+            format!(
+                "{} is served by {}, which is {named}: its CPU time is in no figure of the service",
+                self.peer,
+                processes(root, &pids),
+            ),
+            "name the cgroup or the process that answers, unless what listens is a proxy before it",
+        ))
     }
 
     fn answers(&self) -> Outcome {

@@ -38,6 +38,48 @@ pub enum Listeners {
 /// takes precedence over a wildcard socket, and one of the same family over an
 /// IPv6 socket that also accepts IPv4.
 pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostError> {
+    match holders_at(root, address)? {
+        Ok(found) => {
+            let heads = without_heirs(root, found.pids)?;
+            Ok(classify(heads, found.unreadable.len()))
+        }
+        Err(none) => Ok(none),
+    }
+}
+
+/// Whether one of the processes `named`, or of their descendants, holds a socket that serves `address`. `None` if one of
+/// these cannot be looked into, or if no process that can be seen serves that address.
+///
+/// # Errors
+/// The tables of the kernel cannot be read.
+pub fn serves(root: &Root, named: &[Pid], address: SocketAddr) -> Result<Option<bool>, HostError> {
+    let Ok(found) = holders_at(root, address)? else {
+        return Ok(None);
+    };
+    let is_named = |pid: &Pid| {
+        let stat = ProcessStat::read_if_shown(root, *pid)?;
+        let descends = stat.map_or(Ok(false), |stat| inherits(root, stat, named))?;
+        Ok(descends || named.contains(pid))
+    };
+    let any_named = |pids: &[Pid]| -> Result<bool, HostError> {
+        let named: Result<Vec<bool>, HostError> = pids.iter().map(is_named).collect();
+        Ok(named?.contains(&true))
+    };
+    Ok(match any_named(&found.pids)? {
+        true => Some(true),
+        false if found.pids.is_empty() || any_named(&found.unreadable)? => None,
+        false => Some(false),
+    })
+}
+
+/// Processes that hold a socket, and those that could not be looked into.
+struct Holders {
+    pids: Vec<Pid>,
+    unreadable: Vec<Pid>,
+}
+
+/// Of the sockets that serve `address`.
+fn holders_at(root: &Root, address: SocketAddr) -> Result<Result<Holders, Listeners>, HostError> {
     let ip = match address.ip().to_canonical() {
         // Connecting to the unspecified address reaches this host.
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -45,16 +87,15 @@ pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostErro
         ip => ip,
     };
     if !is_local(root, ip)? {
-        return Ok(Listeners::OtherHost);
+        return Ok(Err(Listeners::OtherHost));
     }
     let mut sockets = listening(root, "/proc/net/tcp")?;
     sockets.extend(listening(root, "/proc/net/tcp6")?);
     let inodes = reachable_inodes(&sockets, ip, address.port());
     if inodes.is_empty() {
-        return Ok(Listeners::NotListening);
+        return Ok(Err(Listeners::NotListening));
     }
-    let (pids, unreadable) = holders(root, &inodes)?;
-    Ok(classify(without_heirs(root, pids)?, unreadable))
+    holders(root, &inodes).map(Ok)
 }
 
 /// Those of the holders that descend from no other one: a server that starts a
@@ -180,22 +221,21 @@ fn reachable_inodes(sockets: &[Socket], ip: IpAddr, port: u16) -> BTreeSet<u64> 
         .collect()
 }
 
-/// The holders of these sockets, and how many processes could not be inspected.
-fn holders(root: &Root, inodes: &BTreeSet<u64>) -> Result<(Vec<Pid>, usize), HostError> {
+fn holders(root: &Root, inodes: &BTreeSet<u64>) -> Result<Holders, HostError> {
     let links: BTreeSet<String> = inodes.iter().map(|i| format!("socket:[{i}]")).collect();
     let mut pids = Vec::new();
-    let mut unreadable = 0;
+    let mut unreadable = Vec::new();
     for pid in processes(root)? {
         match holds(root, pid, &links) {
             Ok(true) => pids.push(pid),
             Ok(false) => {}
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => unreadable += 1,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => unreadable.push(pid),
             // The process has ended.
             Err(_) => {}
         }
     }
     pids.sort_unstable();
-    Ok((pids, unreadable))
+    Ok(Holders { pids, unreadable })
 }
 
 fn holds(root: &Root, pid: Pid, links: &BTreeSet<String>) -> io::Result<bool> {

@@ -63,6 +63,26 @@ fn heirs_of_the_socket_and_those_that_have_ended_are_left_out() {
 }
 
 #[test]
+fn a_named_service_holds_the_socket_itself_or_by_a_process_it_started() {
+    let tree = tree(&[line("127.0.0.1:8080", "0A", 77)], &[])
+        .link("proc/30/fd/6", "socket:[77]")
+        .link("proc/50/fd/6", "socket:[78]");
+    for (pid, parent) in [(9, 1), (30, 9), (40, 30), (50, 1)] {
+        tree.process(FakeProcess::new(pid, parent));
+    }
+    let at = |address: &str, named: &[Pid]| {
+        serves(tree.root(), named, address.parse().unwrap()).unwrap()
+    };
+    assert_eq!(at("127.0.0.1:8080", &[30]), Some(true));
+    assert_eq!(at("127.0.0.1:8080", &[9]), Some(true), "its master");
+    assert_eq!(at("127.0.0.1:8080", &[40]), Some(false), "its child");
+    assert_eq!(at("127.0.0.1:8080", &[50]), Some(false));
+    assert_eq!(at("127.0.0.1:8080", &[]), Some(false), "an empty cgroup");
+    assert_eq!(at("127.0.0.1:8081", &[30]), None, "nobody listens");
+    assert_eq!(at("192.0.2.7:8080", &[30]), None, "another host");
+}
+
+#[test]
 fn wildcard_sockets_serve_local_addresses_only() {
     let tree = tree(&[], &[line("[::]:80", "0A", 5)]).link("proc/9/fd/3", "socket:[5]");
     tree.process(FakeProcess::new(9, 1));

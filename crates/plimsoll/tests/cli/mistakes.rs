@@ -209,3 +209,24 @@ fn a_run_is_resumed_with_another_clock_source_but_not_with_another_governor() {
         folder.run(resume).says(code, words);
     }
 }
+
+#[test]
+fn a_named_process_that_does_not_listen_is_noted_and_in_the_report() {
+    let server = server();
+    let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+    let folder = Folder::new();
+    let run = |pid: u32| {
+        let url = format!("http://{}/", server.addr());
+        folder.run(format!(
+            "run --rate 50 -z 200ms --service-pid {pid} --no-html -o {pid}.plimsoll {url}"
+        ))
+    };
+    let apart = run(other.id());
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let words = "neither process";
+    has(&unwrapped(&apart.stderr), &[words, "nor started by it"]);
+    has(&unwrapped(&apart.text()), &[words]);
+    let own = run(std::process::id());
+    assert!(!own.stderr.contains(words), "{}", own.stderr);
+}

@@ -106,16 +106,23 @@ impl Nginx {
         format!("http://127.0.0.1:{}/", self.port)
     }
 
-    /// The master and its worker.
+    /// The master and its worker, which it starts after it listens.
     pub(crate) fn pids(&self) -> Vec<u32> {
         let master = self.process.id();
-        let found = Command::new("pgrep")
-            .args(["-P", &master.to_string()])
-            .output()
-            .unwrap();
-        let workers = String::from_utf8(found.stdout).unwrap();
-        let workers = workers.lines().map(|pid| pid.parse().unwrap());
-        [master].into_iter().chain(workers).collect()
+        let began = Instant::now();
+        loop {
+            let found = Command::new("pgrep")
+                .args(["-P", &master.to_string()])
+                .output()
+                .unwrap();
+            let workers = String::from_utf8(found.stdout).unwrap();
+            if !workers.is_empty() {
+                let workers = workers.lines().map(|pid| pid.parse().unwrap());
+                return [master].into_iter().chain(workers).collect();
+            }
+            assert!(began.elapsed() < Duration::from_secs(20), "no worker");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Ends it at once, in the middle of whatever it does.
