@@ -5,7 +5,7 @@ use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
 use crate::silence::probe;
 use plimsoll_host::{
     Cgroups, HostError, Listeners, Pid, Root, cores_of, cpu_quota, ignores_children, listeners,
-    online_cpus, own_allowed_cpus, process_name, serves, service_cpus,
+    listeners_beside, online_cpus, own_allowed_cpus, process_name, service_cpus,
 };
 use plimsoll_load::external::connect;
 use plimsoll_load::http::{HttpLoad, Probe};
@@ -78,6 +78,12 @@ fn at(
             // A missing group is found before a record is made.
             cgroups.cpu_time(root, path)?;
             let pids = cgroups.processes(root, path)?;
+            if pids.contains(&std::process::id()) {
+                return Err(RunError::Usage(format!(
+                    "cgroup {path} has Plimsoll itself in it, whose CPU time would count as the service's: \
+                     name the service's own cgroup, or its process with --service-pid"
+                )));
+            }
             (ServiceTarget::Cgroup(path.clone()), pids)
         }
         ServiceAt::NodeMetrics(url) => (ServiceTarget::Node(url.clone()), vec![]),
@@ -215,7 +221,7 @@ impl FoundService {
         }
     }
 
-    /// The named processes are not those that take the connections.
+    /// Processes that listen and are not of those that were named.
     fn is_apart(&self, root: &Root) -> Option<Outcome> {
         let named = match &self.target {
             ServiceTarget::Process(pid) => format!("neither process {pid} nor started by it"),
@@ -223,19 +229,18 @@ impl FoundService {
             _ => return None,
         };
         // What cannot be looked into is no reason for a doubt.
-        let Ok((Some(false), Listeners::Found(pids))) = serves(root, &self.pids, self.peer)
-            .and_then(|serves| Ok((serves, listeners(root, self.peer)?)))
-        else {
-            return None;
-        };
-        Some(missed(
-            format!(
-                "{} is served by {}, which is {named}: its CPU time is in no figure of the service",
+        let beside = listeners_beside(root, &self.pids, self.peer).unwrap_or_default();
+        (!beside.is_empty()).then(|| {
+            let lost = format!(
+                "{} listens at {}, and is {named}: its CPU time is in no figure of the service",
+                processes(root, &beside),
                 self.peer,
-                processes(root, &pids),
-            ),
-            "name the cgroup or the process that answers, unless what listens is a proxy before it",
-        ))
+            );
+            missed(
+                lost,
+                "name a process or a cgroup that has all that answer, unless what listens is a proxy",
+            )
+        })
     }
 
     fn answers(&self) -> Outcome {

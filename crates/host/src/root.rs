@@ -29,6 +29,10 @@ impl Root {
         }
     }
 
+    pub(crate) fn is_machine(&self) -> bool {
+        self.dir == Path::new("/")
+    }
+
     /// Maps an absolute path of the machine into the tree.
     pub fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let absolute = absolute.as_ref();

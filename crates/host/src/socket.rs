@@ -4,7 +4,7 @@
 //! listening sockets; the links in /proc/PID/fd show which processes hold them.
 
 use crate::error::{HostError, Malformed};
-use crate::process::{Pid, ProcessStat, processes};
+use crate::process::{Pid, ProcessStat, process_name, processes};
 use crate::root::Root;
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,41 +41,48 @@ pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostErro
     match holders_at(root, address)? {
         Ok(found) => {
             let heads = without_heirs(root, found.pids)?;
-            Ok(classify(heads, found.unreadable.len()))
+            Ok(classify(heads, found.unreadable))
         }
         Err(none) => Ok(none),
     }
 }
 
-/// Whether one of the processes `named`, or of their descendants, holds a socket that serves `address`. `None` if one of
-/// these cannot be looked into, or if no process that can be seen serves that address.
+/// The processes that hold a socket which serves `address`, and are neither among `named` nor their ancestors or
+/// descendants; of parents and children the parents. Empty if none can be seen.
+///
+/// An ancestor that holds it is a master that leaves the connections to its workers.
 ///
 /// # Errors
 /// The tables of the kernel cannot be read.
-pub fn serves(root: &Root, named: &[Pid], address: SocketAddr) -> Result<Option<bool>, HostError> {
+pub fn listeners_beside(
+    root: &Root,
+    named: &[Pid],
+    address: SocketAddr,
+) -> Result<Vec<Pid>, HostError> {
     let Ok(found) = holders_at(root, address)? else {
-        return Ok(None);
+        return Ok(vec![]);
     };
-    let is_named = |pid: &Pid| {
-        let stat = ProcessStat::read_if_shown(root, *pid)?;
-        let descends = stat.map_or(Ok(false), |stat| inherits(root, stat, named))?;
-        Ok(descends || named.contains(pid))
+    let descends = |pid: Pid, from: &[Pid]| match ProcessStat::read_if_shown(root, pid)? {
+        Some(stat) => inherits(root, stat, from),
+        None => Ok(false),
     };
-    let any_named = |pids: &[Pid]| -> Result<bool, HostError> {
-        let named: Result<Vec<bool>, HostError> = pids.iter().map(is_named).collect();
-        Ok(named?.contains(&true))
-    };
-    Ok(match any_named(&found.pids)? {
-        true => Some(true),
-        false if found.pids.is_empty() || any_named(&found.unreadable)? => None,
-        false => Some(false),
-    })
+    let mut beside = Vec::new();
+    for pid in found.pids.iter().filter(|pid| !named.contains(pid)) {
+        let mut related = descends(*pid, named)?;
+        for named in named {
+            related |= descends(*named, &[*pid])?;
+        }
+        if !related {
+            beside.push(*pid);
+        }
+    }
+    without_heirs(root, beside)
 }
 
-/// Processes that hold a socket, and those that could not be looked into.
+/// Processes that hold a socket, and how many could not be looked into.
 struct Holders {
     pids: Vec<Pid>,
-    unreadable: Vec<Pid>,
+    unreadable: usize,
 }
 
 /// Of the sockets that serve `address`.
@@ -224,18 +231,27 @@ fn reachable_inodes(sockets: &[Socket], ip: IpAddr, port: u16) -> BTreeSet<u64> 
 fn holders(root: &Root, inodes: &BTreeSet<u64>) -> Result<Holders, HostError> {
     let links: BTreeSet<String> = inodes.iter().map(|i| format!("socket:[{i}]")).collect();
     let mut pids = Vec::new();
-    let mut unreadable = Vec::new();
+    let mut unreadable = 0;
     for pid in processes(root)? {
         match holds(root, pid, &links) {
             Ok(true) => pids.push(pid),
             Ok(false) => {}
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => unreadable.push(pid),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => unreadable += 1,
             // The process has ended.
             Err(_) => {}
         }
     }
     pids.sort_unstable();
+    leave_out_systemd(root, &mut pids);
     Ok(Holders { pids, unreadable })
+}
+
+/// systemd keeps the sockets of the services that it starts on demand, and all processes descend from it.
+fn leave_out_systemd(root: &Root, pids: &mut Vec<Pid>) {
+    let is_systemd = |pid: &Pid| process_name(root, *pid).as_deref() == Some("systemd");
+    if !pids.iter().all(is_systemd) {
+        pids.retain(|pid| !is_systemd(pid));
+    }
 }
 
 fn holds(root: &Root, pid: Pid, links: &BTreeSet<String>) -> io::Result<bool> {

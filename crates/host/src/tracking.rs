@@ -9,6 +9,7 @@ use crate::task::{TaskFiles, TaskTimes, ThreadReader};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use plimsoll_model::CpuTime;
+use rustix::time::{ClockId, clock_gettime};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -78,9 +79,12 @@ impl ServiceProcesses {
         counted: Counted,
     ) -> Result<ServiceProcesses, HostError> {
         let (source, tick) = (files.source, files.root.tick());
+        // A service may have started this process: what it does is not the service's.
+        let own = own_stat(&files.root).ok().map(|own| own.pid);
+        let own = own.filter(|own| !heads.iter().any(|head| head.pid == *own));
         let mut service = ServiceProcesses {
             members: heads.iter().map(ProcessReader::new).collect(),
-            unrelated: BTreeSet::new(),
+            unrelated: own.into_iter().collect(),
             roots: BTreeSet::new(),
             root_ended: false,
             tree: ProcessTree::open(&[], counted, source, tick),
@@ -196,6 +200,12 @@ fn reaped_by_this_process() -> CpuTime {
     CpuTime(time(used.user_time()) + time(used.system_time()))
 }
 
+/// CPU time of all threads that this process ever had, to the nanosecond.
+fn own_cpu_clock() -> CpuTime {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    CpuTime(Duration::try_from(time).unwrap_or_default())
+}
+
 /// /proc/self/stat has this process' PID in the namespace of the /proc that is
 /// read.
 fn own_stat(root: &Root) -> Result<ProcessStat, HostError> {
@@ -210,6 +220,8 @@ pub(crate) struct OwnProcess {
     reader: ProcessReader,
     account: ProcessAccount,
     roles: ThreadRoles,
+    /// The kernel's clock of this process when the account was opened; `None` in a fake tree.
+    clock_at_open: Option<CpuTime>,
 }
 
 /// The threads of this process that serve and that generate load. All others
@@ -253,15 +265,24 @@ impl OwnProcess {
             reader,
             account,
             roles,
+            clock_at_open: files.root.is_machine().then(own_cpu_clock),
         })
     }
 
     pub(crate) fn read(&mut self, files: &mut TaskFiles) -> Result<RoleTimes, HostError> {
         let pid = self.reader.stat.pid;
+        // Before the threads, so that they are never behind it.
+        let clock = own_cpu_clock();
         let sample = self.reader.read(files)?;
         let sample = sample.ok_or(HostError::NoProcess { pid })?;
         self.account.update(&sample, &|tid| self.roles.of(tid));
-        Ok(self.account.parts())
+        let mut parts = self.account.parts();
+        if let Some(at_open) = self.clock_at_open {
+            // What threads used that have ended; the account knows it in ticks.
+            let unseen = clock.since(at_open).since(parts.sum().cpu);
+            parts.other.cpu = parts.other.cpu + unseen;
+        }
+        Ok(parts)
     }
 }
 

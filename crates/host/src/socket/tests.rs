@@ -63,23 +63,39 @@ fn heirs_of_the_socket_and_those_that_have_ended_are_left_out() {
 }
 
 #[test]
-fn a_named_service_holds_the_socket_itself_or_by_a_process_it_started() {
+fn listeners_beside_a_named_service_are_those_that_it_has_not_started() {
     let tree = tree(&[line("127.0.0.1:8080", "0A", 77)], &[])
         .link("proc/30/fd/6", "socket:[77]")
+        .link("proc/31/fd/6", "socket:[77]")
+        .link("proc/32/fd/6", "socket:[77]")
+        .link("proc/60/fd/6", "socket:[77]")
         .link("proc/50/fd/6", "socket:[78]");
-    for (pid, parent) in [(9, 1), (30, 9), (40, 30), (50, 1)] {
+    for (pid, parent) in [(9, 1), (30, 9), (31, 30), (32, 30), (50, 1), (60, 1)] {
         tree.process(FakeProcess::new(pid, parent));
     }
+    let none: Vec<Pid> = vec![];
     let at = |address: &str, named: &[Pid]| {
-        serves(tree.root(), named, address.parse().unwrap()).unwrap()
+        listeners_beside(tree.root(), named, address.parse().unwrap()).unwrap()
     };
-    assert_eq!(at("127.0.0.1:8080", &[30]), Some(true));
-    assert_eq!(at("127.0.0.1:8080", &[9]), Some(true), "its master");
-    assert_eq!(at("127.0.0.1:8080", &[40]), Some(false), "its child");
-    assert_eq!(at("127.0.0.1:8080", &[50]), Some(false));
-    assert_eq!(at("127.0.0.1:8080", &[]), Some(false), "an empty cgroup");
-    assert_eq!(at("127.0.0.1:8081", &[30]), None, "nobody listens");
-    assert_eq!(at("192.0.2.7:8080", &[30]), None, "another host");
+    assert_eq!(at("127.0.0.1:8080", &[9, 60]), none, "the parent of one");
+    assert_eq!(at("127.0.0.1:8080", &[30]), [60], "another listens, too");
+    assert_eq!(at("127.0.0.1:8080", &[31, 60]), [32], "one of two workers");
+    assert_eq!(at("127.0.0.1:8080", &[50]), [30, 60]);
+    assert_eq!(at("127.0.0.1:8080", &[]), [30, 60], "an empty cgroup");
+    assert_eq!(at("127.0.0.1:8081", &[30]), none, "nobody listens");
+    assert_eq!(at("192.0.2.7:8080", &[30]), none, "another host");
+}
+
+#[test]
+fn systemd_does_not_serve_what_it_has_opened_for_others() {
+    let tree = tree(&[line("127.0.0.1:8080", "0A", 77)], &[])
+        .link("proc/1/fd/40", "socket:[77]")
+        .file("proc/1/comm", "systemd\n");
+    tree.process(FakeProcess::new(1, 0));
+    tree.process(FakeProcess::new(30, 1));
+    assert_eq!(find(&tree, "127.0.0.1:8080"), Listeners::Found(vec![1]));
+    let tree = tree.link("proc/30/fd/3", "socket:[77]");
+    assert_eq!(find(&tree, "127.0.0.1:8080"), Listeners::Found(vec![30]));
 }
 
 #[test]
