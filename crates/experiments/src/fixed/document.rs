@@ -135,6 +135,9 @@ const LIMIT_PCT: f64 = 50.0;
 /// Where so many did, they are seen in a p99.
 const SEEN_PCT: f64 = 1.0;
 
+/// From this part of the mean latency on, what the generator was late by changes latencies by more than a little.
+const LATE_SHARE: f64 = 0.25;
+
 pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     let mut doubts = Vec::new();
     let kinds = found.errors.by_kind().into_iter();
@@ -161,6 +164,7 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
         ));
     }
     doubts.extend(found.latency_changed.map(latency_changed));
+    doubts.extend(late_generator(&found.slip_us, &found.latency_us));
     let waited = found.connections.filter(|used| used.waited_pct >= SEEN_PCT);
     doubts.extend(waited.map(waited_for_connections));
     if found.slow_seconds > 0 {
@@ -171,6 +175,21 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
         ));
     }
     doubts
+}
+
+/// A pause of the generator is in a p99 of slip only if it delays one request in a hundred, but what it then sends at
+/// once waits at the service.
+fn late_generator(slip: &Quantiles, latency: &Quantiles) -> Option<String> {
+    let (late, all) = (slip.mean?, latency.mean?);
+    (late >= LATE_SHARE * all).then(|| {
+        format!(
+            "The generator sent requests {} late on average, and {} at most, of a mean latency of {}: its pauses are in \
+             the latencies, those above p99 most. Run it again when the machine is quieter, or at a lower rate.",
+            time_us(late),
+            time_us(slip.max.unwrap_or(late)),
+            time_us(all)
+        )
+    })
 }
 
 fn latency_changed(found: LatencyChange) -> String {

@@ -316,6 +316,23 @@ fn requests_that_waited_for_a_connection_are_named() {
 }
 
 #[test]
+fn a_pause_of_the_generator_below_its_p99_is_named() {
+    let doubts = |late_us| {
+        let mut found = found(2000);
+        found.slip_us.mean = Some(late_us);
+        found.slip_us.max = Some(10_700.0);
+        super::document::doubts(&found).join(" ")
+    };
+    // The mean latency is 1 ms.
+    let late = doubts(300.0);
+    assert!(
+        late.contains("300us late on average, and 10.7ms at most"),
+        "{late}"
+    );
+    assert!(!doubts(200.0).contains("late on average"));
+}
+
+#[test]
 fn rates_errors_and_cpu_time_are_of_the_window() {
     let found = found(1900);
     assert_eq!(
