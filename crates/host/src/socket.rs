@@ -47,10 +47,8 @@ pub fn listeners(root: &Root, address: SocketAddr) -> Result<Listeners, HostErro
     }
 }
 
-/// The processes that hold a socket which serves `address`, and are neither among `named` nor their ancestors or
-/// descendants; of parents and children the parents. Empty if none can be seen.
-///
-/// An ancestor that holds it is a master that leaves the connections to its workers.
+/// The processes that hold a socket which serves `address`, and are neither among `named` nor descend from them; of
+/// parents and children the parents. Empty if none can be seen.
 ///
 /// # Errors
 /// The tables of the kernel cannot be read.
@@ -62,18 +60,11 @@ pub fn listeners_beside(
     let Ok(found) = holders_at(root, address)? else {
         return Ok(vec![]);
     };
-    let descends = |pid: Pid, from: &[Pid]| match ProcessStat::read_if_shown(root, pid)? {
-        Some(stat) => inherits(root, stat, from),
-        None => Ok(false),
-    };
     let mut beside = Vec::new();
     for pid in found.pids.iter().filter(|pid| !named.contains(pid)) {
-        let mut related = descends(*pid, named)?;
-        for named in named {
-            related |= descends(*named, &[*pid])?;
-        }
-        if !related {
-            beside.push(*pid);
+        match ProcessStat::read_if_shown(root, *pid)? {
+            Some(stat) if !inherits(root, stat, named)? => beside.push(*pid),
+            _ => {}
         }
     }
     without_heirs(root, beside)

@@ -103,6 +103,17 @@ impl Histogram {
         Duration::from_nanos(self.0.highest_equivalent(crate::ns::to_ns(value)))
     }
 
+    /// The sum of the values that exceed `limit` over the number of all values; `None` when nothing was recorded.
+    pub fn mean_of_above(&self, limit: Duration) -> Option<Duration> {
+        let limit = self.0.highest_equivalent(crate::ns::to_ns(limit));
+        let recorded = self.0.iter_recorded();
+        let above = recorded.filter(|of| of.value_iterated_to() > limit);
+        let sum: f64 = above
+            .map(|of| of.value_iterated_to() as f64 * of.count_at_value() as f64)
+            .sum();
+        (self.count() > 0).then(|| Duration::from_nanos((sum / self.count() as f64) as u64))
+    }
+
     /// How many values exceed `limit`, to within the histogram's 3 digits.
     pub fn above(&self, limit: Duration) -> u64 {
         let not_above = self.0.count_between(0, crate::ns::to_ns(limit));
@@ -124,6 +135,18 @@ impl fmt::Debug for Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_above_a_limit_are_averaged_over_all() {
+        let ms = Duration::from_millis;
+        let mut histogram = Histogram::new();
+        assert_eq!(histogram.mean_of_above(ms(1)), None);
+        histogram.record_many(ms(1), 8);
+        histogram.record_many(ms(10), 2);
+        let of = |limit| histogram.mean_of_above(limit).unwrap().as_secs_f64();
+        assert!((of(ms(1)) - 0.002).abs() < 1e-5, "{}", of(ms(1)));
+        assert_eq!(of(ms(11)), 0.0);
+    }
 
     #[test]
     fn nothing_recorded_has_no_quantile() {

@@ -75,12 +75,15 @@ fn row(copies: u32, trials: &[&CopiesTrial]) -> Option<CopiesFinding> {
         .collect();
     let slowest = times.iter().max()?;
     let sum: Duration = times.iter().sum();
-    let cpu = used
-        .iter()
-        .map(|t| t.machine.cpu.as_ref()?.busy_share().map(Share::pct));
+    let seconds = sum.as_secs_f64() / times.len() as f64;
+    let is_known = seconds >= CopiesFinding::SHORTEST.as_secs_f64();
+    let cpu = used.iter().map(|t| {
+        let cpu = t.machine.cpu.as_ref().filter(|_| is_known)?;
+        cpu.busy_share().map(Share::pct)
+    });
     Some(CopiesFinding {
         copies,
-        seconds: sum.as_secs_f64() / times.len() as f64,
+        seconds,
         slowest_seconds: slowest.as_secs_f64(),
         cpu_pct: mean(cpu),
         efficiency_ratio: None,
@@ -115,6 +118,21 @@ mod tests {
             efficiency.holds(0.88) && !efficiency.holds(1.0),
             "{efficiency:?}"
         );
+    }
+
+    #[test]
+    fn cpu_use_of_a_trial_of_a_few_ticks_is_unknown() {
+        let of = |ms| {
+            let mut trial = copies_trial(1, 0);
+            trial.outcome.copy_times = vec![Duration::from_millis(ms)];
+            let idle = plimsoll_model::CpuTime(Duration::from_millis(ms));
+            trial.machine.cpu = Some(plimsoll_model::CpuUse {
+                idle,
+                ..Default::default()
+            });
+            copies(&[trial])[0].cpu_pct
+        };
+        assert_eq!((of(199), of(200)), (None, Some(0.0)));
     }
 
     #[test]

@@ -135,8 +135,10 @@ const LIMIT_PCT: f64 = 50.0;
 /// Where so many did, they are seen in a p99.
 const SEEN_PCT: f64 = 1.0;
 
-/// From this part of the mean latency on, what the generator was late by changes latencies by more than a little.
-const LATE_SHARE: f64 = 0.25;
+/// From this part of the mean latency on, pauses of the generator change latencies by more than a little.
+const PAUSES_SHARE: f64 = 0.15;
+/// Near saturation the queue that a pause leaves lasts for long; no service is taken to be nearer.
+const MOST_USE: f64 = 0.95;
 
 pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     let mut doubts = Vec::new();
@@ -164,7 +166,7 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
         ));
     }
     doubts.extend(found.latency_changed.map(latency_changed));
-    doubts.extend(late_generator(&found.slip_us, &found.latency_us));
+    doubts.extend(pauses(found));
     let waited = found.connections.filter(|used| used.waited_pct >= SEEN_PCT);
     doubts.extend(waited.map(waited_for_connections));
     if found.slow_seconds > 0 {
@@ -177,16 +179,20 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     doubts
 }
 
-/// A pause of the generator is in a p99 of slip only if it delays one request in a hundred, but what it then sends at
-/// once waits at the service.
-fn late_generator(slip: &Quantiles, latency: &Quantiles) -> Option<String> {
-    let (late, all) = (slip.mean?, latency.mean?);
-    (late >= LATE_SHARE * all).then(|| {
+/// A pause of the generator is in the p99 of the slip only if it delays one request in a hundred, but what it then sends
+/// at once waits at the service. A server that is busy for a share u of the time works off a queue at 1 - u of
+/// its speed, so a pause adds its slip over 1 - u to the sum of the latencies (fluid limit of a queue).
+fn pauses(found: &FixedFindings) -> Option<String> {
+    let (late, all) = (found.pauses_us?, found.latency_us.mean?);
+    let used = found.cpu_pct.map_or(0.0, |pct| pct / 100.0);
+    let share = late / (1.0 - used.min(MOST_USE)) / all;
+    (share >= PAUSES_SHARE).then(|| {
         format!(
-            "The generator sent requests {} late on average, and {} at most, of a mean latency of {}: its pauses are in \
-             the latencies, those above p99 most. Run it again when the machine is quieter, or at a lower rate.",
-            time_us(late),
-            time_us(slip.max.unwrap_or(late)),
+            "Pauses of the generator, of up to {}, and the queues that they left at the service make up some {:.0} % \
+             of the mean latency of {}: percentiles may be too high. Run it again when the machine is quieter, or at a \
+             lower rate.",
+            time_us(found.slip_us.max.unwrap_or(late)),
+            100.0 * share.min(1.0),
             time_us(all)
         )
     })

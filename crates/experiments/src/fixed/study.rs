@@ -13,6 +13,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
 
+/// What the generator is late by without a pause is less.
+const PAUSE: Duration = Duration::from_micros(100);
+
 /// What was seen; null where nothing shows it. Of one trial, so without intervals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FixedFindings {
@@ -43,6 +46,9 @@ pub struct FixedFindings {
     pub latency_us: Quantiles,
     /// How late the generator was, in microseconds: part of the latency.
     pub slip_us: Quantiles,
+    /// What the generator was late by where it was late by more than 100 us, as a mean over all requests,
+    /// in microseconds: its pauses.
+    pub pauses_us: Option<f64>,
     /// CPU time of the service per good answer, in microseconds.
     pub cpu_us_per_request: Option<f64>,
     /// CPU time of the generator per good answer, in microseconds.
@@ -210,6 +216,10 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         }),
         latency_us: Quantiles::of(&work.latency),
         slip_us: Quantiles::of(&work.slip),
+        pauses_us: work
+            .slip
+            .mean_of_above(PAUSE)
+            .map(|mean| mean.as_secs_f64() * 1e6),
         cpu_us_per_request: per_request(trial.service.as_ref().map(|service| service.cpu)),
         generator_us_per_request: per_request(trial.generator_cpu),
         cpu_pct: trial

@@ -316,20 +316,20 @@ fn requests_that_waited_for_a_connection_are_named() {
 }
 
 #[test]
-fn a_pause_of_the_generator_below_its_p99_is_named() {
-    let doubts = |late_us| {
+fn pauses_of_the_generator_count_with_the_queue_that_they_leave() {
+    let doubts = |pauses_us, cpu_pct| {
         let mut found = found(2000);
-        found.slip_us.mean = Some(late_us);
-        found.slip_us.max = Some(10_700.0);
+        found.slip_us.max = Some(21_900.0);
+        found.pauses_us = Some(pauses_us);
+        found.cpu_pct = Some(cpu_pct);
         super::document::doubts(&found).join(" ")
     };
     // The mean latency is 1 ms.
-    let late = doubts(300.0);
-    assert!(
-        late.contains("300us late on average, and 10.7ms at most"),
-        "{late}"
-    );
-    assert!(!doubts(200.0).contains("late on average"));
+    assert!(!doubts(100.0, 20.0).contains("Pauses"));
+    let near_saturation = doubts(100.0, 80.0);
+    let says = ["of up to 21.9ms", "some 50 %"].map(|words| near_saturation.contains(words));
+    assert_eq!(says, [true, true], "{near_saturation}");
+    assert!(doubts(160.0, 0.0).contains("some 16 %"));
 }
 
 #[test]

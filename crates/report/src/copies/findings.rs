@@ -118,6 +118,17 @@ pub(super) fn faster(rows: &[CopiesFinding]) -> Option<Sentence> {
     )))
 }
 
+/// Copies that ended before the kernel could count who used the CPUs.
+pub(super) fn too_short(rows: &[CopiesFinding]) -> Option<Sentence> {
+    let least = CopiesFinding::SHORTEST;
+    let row = rows.iter().find(|row| row.seconds < least.as_secs_f64())?;
+    Some(Ink::Yellow.says(format!(
+        "A trial takes {} s: the kernel counts idle time, and CPU time of what runs, in ticks of up to 10 ms, so in less than {} s CPU use is not known, and other processes may have disturbed a valid trial unseen. Give a command that takes longer.",
+        number::short(row.seconds),
+        number::short(least.as_secs_f64()),
+    )))
+}
+
 /// The colour of an answer: green is for what has an interval that is not wide.
 fn sure(ratio: Estimate) -> Ink {
     match (ratio.interval(), ratio.wide()) {

@@ -7,7 +7,7 @@ use crate::document::csv::{Field, Interval, Number, Text, table as csv_table};
 use crate::document::json::Json;
 use crate::document::{Document, Fact, Role, Run, Table, remedy};
 use crate::{Report, method, smt};
-use findings::{columns, faster, is_disturbed, sentences};
+use findings::{columns, faster, is_disturbed, sentences, too_short};
 use plimsoll_model::{CopiesFinding, CopiesFindings, CopiesPlan, TrialPicture};
 
 const SCHEMA_VERSION: u32 = 4;
@@ -59,6 +59,7 @@ pub fn document<'a>(
         out.say(Role::Doubt, remedy(&report.record.trials));
     }
     out.say(Role::Doubt, faster(&findings.copies));
+    out.say(Role::Doubt, too_short(&findings.copies));
     out.csv = Some(csv_table(&COPIES, &findings.copies));
     out
 }
