@@ -137,6 +137,8 @@ const SEEN_PCT: f64 = 1.0;
 
 /// From this part of the mean latency on, pauses of the generator change latencies by more than a little.
 const PAUSES_SHARE: f64 = 0.15;
+/// Where they touch fewer of the requests, they are not in the p99.
+const TOUCHED_PCT: f64 = 0.5;
 /// Near saturation the queue that a pause leaves lasts for long; no service is taken to be nearer.
 const MOST_USE: f64 = 0.95;
 
@@ -181,21 +183,25 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
 
 /// A pause of the generator is in the p99 of the slip only if it delays one request in a hundred, but what it then sends
 /// at once waits at the service. A server that is busy for a share u of the time works off a queue at 1 - u of
-/// its speed, so a pause adds its slip over 1 - u to the sum of the latencies (fluid limit of a queue).
+/// its speed, so a pause touches 1 / (1 - u) times the requests that it delays, and adds as many times its
+/// slip to the sum of the latencies (fluid limit of a queue).
 fn pauses(found: &FixedFindings) -> Option<String> {
-    let (late, all) = (found.pauses_us?, found.latency_us.mean?);
+    let (late, all) = (found.pauses?, found.latency_us.mean?);
     let used = found.cpu_pct.map_or(0.0, |pct| pct / 100.0);
-    let share = late / (1.0 - used.min(MOST_USE)) / all;
-    (share >= PAUSES_SHARE).then(|| {
-        format!(
-            "Pauses of the generator, of up to {}, and the queues that they left at the service make up some {:.0} % \
-             of the mean latency of {}: percentiles may be too high. Run it again when the machine is quieter, or at a \
-             lower rate.",
-            time_us(found.slip_us.max.unwrap_or(late)),
-            100.0 * share.min(1.0),
-            time_us(all)
-        )
-    })
+    let times = 1.0 / (1.0 - used.min(MOST_USE));
+    let (share, touched_pct) = (late.mean_us * times / all, late.requests_pct * times);
+    if share < PAUSES_SHARE || touched_pct < TOUCHED_PCT {
+        return None;
+    }
+    Some(format!(
+        "Pauses of the generator, of up to {}, and the queues that they left at the service touched some {:.1} % of \
+             the requests, and are {:.0} % of the mean latency: percentiles above p{:.0} may be too high. Run it again \
+             when the machine is quieter, or at a lower rate.",
+        time_us(found.slip_us.max?),
+        touched_pct.min(100.0),
+        100.0 * share.min(1.0),
+        (100.0 - touched_pct).max(0.0).floor(),
+    ))
 }
 
 fn latency_changed(found: LatencyChange) -> String {

@@ -46,9 +46,8 @@ pub struct FixedFindings {
     pub latency_us: Quantiles,
     /// How late the generator was, in microseconds: part of the latency.
     pub slip_us: Quantiles,
-    /// What the generator was late by where it was late by more than 100 us, as a mean over all requests,
-    /// in microseconds: its pauses.
-    pub pauses_us: Option<f64>,
+    /// Pauses of the generator.
+    pub pauses: Option<PausesFound>,
     /// CPU time of the service per good answer, in microseconds.
     pub cpu_us_per_request: Option<f64>,
     /// CPU time of the generator per good answer, in microseconds.
@@ -83,6 +82,15 @@ pub struct LatencyChange {
     pub then_is_least: bool,
     /// Whether it fell.
     pub is_fall: bool,
+}
+
+/// Requests that the generator sent more than 100 us late.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct PausesFound {
+    /// How many, in percent of all.
+    pub requests_pct: f64,
+    /// What they were late by, in microseconds, as a mean over all requests.
+    pub mean_us: f64,
 }
 
 /// Connections that the client keeps open.
@@ -216,10 +224,7 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         }),
         latency_us: Quantiles::of(&work.latency),
         slip_us: Quantiles::of(&work.slip),
-        pauses_us: work
-            .slip
-            .mean_of_above(PAUSE)
-            .map(|mean| mean.as_secs_f64() * 1e6),
+        pauses: pauses(&work.slip),
         cpu_us_per_request: per_request(trial.service.as_ref().map(|service| service.cpu)),
         generator_us_per_request: per_request(trial.generator_cpu),
         cpu_pct: trial
@@ -235,6 +240,13 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         requests: requests(plan, trial),
         phases,
     }
+}
+
+fn pauses(slip: &Histogram) -> Option<PausesFound> {
+    Some(PausesFound {
+        mean_us: slip.mean_of_above(PAUSE)?.as_secs_f64() * 1e6,
+        requests_pct: 100.0 * slip.above(PAUSE) as f64 / slip.count() as f64,
+    })
 }
 
 fn connections(plan: &FixedPlan, work: &Work) -> Option<ConnectionsFound> {

@@ -4,7 +4,7 @@ use super::FixedFindings;
 use super::judge::judge;
 use super::phases::{self, FixedOutcome, PhaseFound};
 use super::plan::{AtRate, FixedPlan, FixedPlanner, asked, check_warm_up};
-use super::study::{ConnectionsFound, due, findings, is_slow};
+use super::study::{ConnectionsFound, PausesFound, due, findings, is_slow};
 use crate::experiment::Experiment;
 use plimsoll_engine::{Next, Planner};
 use plimsoll_model::{
@@ -317,19 +317,27 @@ fn requests_that_waited_for_a_connection_are_named() {
 
 #[test]
 fn pauses_of_the_generator_count_with_the_queue_that_they_leave() {
-    let doubts = |pauses_us, cpu_pct| {
+    let doubts = |mean_us, requests_pct, cpu_pct| {
         let mut found = found(2000);
         found.slip_us.max = Some(21_900.0);
-        found.pauses_us = Some(pauses_us);
+        found.pauses = Some(PausesFound {
+            requests_pct,
+            mean_us,
+        });
         found.cpu_pct = Some(cpu_pct);
         super::document::doubts(&found).join(" ")
     };
     // The mean latency is 1 ms.
-    assert!(!doubts(100.0, 20.0).contains("Pauses"));
-    let near_saturation = doubts(100.0, 80.0);
-    let says = ["of up to 21.9ms", "some 50 %"].map(|words| near_saturation.contains(words));
-    assert_eq!(says, [true, true], "{near_saturation}");
-    assert!(doubts(160.0, 0.0).contains("some 16 %"));
+    assert!(!doubts(100.0, 0.72, 20.0).contains("Pauses"));
+    let near_saturation = doubts(100.0, 0.72, 80.0);
+    let says = ["of up to 21.9ms", "some 3.6 %", "are 50 %", "above p96 "];
+    let says = says.map(|words| near_saturation.contains(words));
+    assert_eq!(says, [true; 4], "{near_saturation}");
+    assert!(
+        !doubts(160.0, 0.4, 0.0).contains("Pauses"),
+        "not in the p99"
+    );
+    assert!(doubts(160.0, 0.6, 0.0).contains("are 16 %"));
 }
 
 #[test]
