@@ -43,7 +43,7 @@ WIDTH, HEIGHT = 1000, 720
 # The README's picture of a page.
 WIDER = {"page": (1200, 1010)}
 # Room for a whole figure.
-TALL = 3000
+TALL = 6000
 # The sticky bar would cover figures.
 UNSTICK = "document.querySelectorAll('.picker').forEach((bar) => (bar.style.position = 'static'))"
 
