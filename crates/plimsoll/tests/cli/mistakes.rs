@@ -1,7 +1,7 @@
 //! Services, commands and records that cannot be measured: one sentence with the way
 //! out, the right exit code, and nothing lost that was measured.
 
-use crate::common::{Ended, Folder, has, short, unwrapped};
+use crate::common::{Ended, Folder, LOUD, has, short, unwrapped};
 use plimsoll_load::known::{Behaviour, KnownServer};
 use std::net::TcpListener;
 use std::process::Command;
@@ -217,8 +217,9 @@ fn a_named_process_that_does_not_listen_is_noted_and_in_the_report() {
     let folder = Folder::new();
     let run = |pid: u32| {
         let url = format!("http://{}/", server.addr());
+        let loud = LOUD.join(" ");
         folder.run(format!(
-            "run --rate 50 -z 200ms --service-pid {pid} --no-html -o {pid}.plimsoll {url}"
+            "run --rate 50 -z 200ms --service-pid {pid} {loud} --no-html -o {pid}.plimsoll {url}"
         ))
     };
     let apart = run(other.id());
