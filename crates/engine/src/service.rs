@@ -231,8 +231,12 @@ impl FoundService {
         // What cannot be looked into is no reason for a doubt.
         let beside = listeners_beside(root, &self.pids, self.peer).unwrap_or_default();
         (!beside.is_empty()).then(|| {
+            let (listens, is, its) = match beside.len() {
+                1 => ("listens", "is", "its"),
+                _ => ("listen", "are", "their"),
+            };
             let lost = format!(
-                "{} listens at {}, and is {named}: its CPU time is in no figure of the service",
+                "{} {listens} at {}, and {is} {named}: {its} CPU time is in no figure of the service",
                 processes(root, &beside),
                 self.peer,
             );

@@ -9,7 +9,7 @@ use nix::cmsg_space;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
 use nix::sys::time::TimeSpec;
 use rustix::fd::OwnedFd;
-use rustix::net::{AddressFamily, SocketType, socket};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::time::{ClockId, clock_gettime};
 use std::io::{self, IoSliceMut, Read};
 use std::net::TcpStream;
@@ -26,7 +26,8 @@ const OLDEST: Duration = Duration::from_secs(10);
 /// The kernel stamps while any socket asks for it, and rewrites its own code on all CPUs to begin and to end with that
 /// (net_enable_timestamp in net/core/dev.c): some 60 us for each connection, if it is the only one for a moment.
 static STAMPING: LazyLock<Option<OwnedFd>> = LazyLock::new(|| {
-    let of = |family| socket(family, SocketType::DGRAM, None);
+    // A child that had it would keep the kernel stamping after this process has ended.
+    let of = |family| socket_with(family, SocketType::DGRAM, SocketFlags::CLOEXEC, None);
     let socket = of(AddressFamily::INET).or_else(|_| of(AddressFamily::INET6));
     let socket = socket.ok()?;
     setsockopt(&socket, sockopt::ReceiveTimestampns, &true).ok()?;
@@ -128,6 +129,8 @@ mod tests {
         drop(TimestampedSocket::new(only));
         let kept = STAMPING.as_ref().unwrap();
         assert_eq!(getsockopt(kept, sockopt::ReceiveTimestampns), Ok(true));
+        let flags = rustix::io::fcntl_getfd(kept).unwrap();
+        assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
     }
 
     #[test]

@@ -207,7 +207,12 @@ impl Folder {
     pub(crate) fn of_nobody(&self, args: impl Arguments) -> Command {
         let program = self.path("plimsoll-copy");
         if !program.exists() {
-            fs::copy(env!("CARGO_BIN_EXE_plimsoll"), &program).unwrap();
+            // By another process: a child that another test starts meanwhile would hold our
+            // file open for writing until its exec, and it could not be executed (ETXTBSY).
+            let copied = Command::new("cp")
+                .args([env!("CARGO_BIN_EXE_plimsoll").as_ref(), program.as_os_str()])
+                .status();
+            assert!(copied.unwrap().success());
             fs::set_permissions(self.0.path(), Permissions::from_mode(0o777)).unwrap();
         }
         let mut command = Command::new(&program);
