@@ -198,13 +198,13 @@ impl FoundService {
         };
         let lost = self.lost_children(root);
         let lost = lost.map(|outcome| ("CPU time of children that have ended", outcome));
-        let apart = self.is_apart(root);
-        let apart = apart.map(|outcome| ("CPU time of the processes that listen", outcome));
+        let others = self.other_listeners(root);
+        let others = others.map(|outcome| ("CPU time of the processes that listen", outcome));
         let slip = self.loaded_by.map(|by| ("slip", unknown_slip(by)));
         requirements
             .into_iter()
             .chain(lost)
-            .chain(apart)
+            .chain(others)
             .chain(slip)
             .map(requirement)
             .collect()
@@ -221,8 +221,8 @@ impl FoundService {
         }
     }
 
-    /// Processes that listen and are not of those that were named.
-    fn is_apart(&self, root: &Root) -> Option<Outcome> {
+    /// What is missed where processes listen that are not of the named service.
+    fn other_listeners(&self, root: &Root) -> Option<Outcome> {
         let named = match &self.target {
             ServiceTarget::Process(pid) => format!("neither process {pid} nor started by it"),
             ServiceTarget::Cgroup(path) => format!("not in cgroup {path}"),

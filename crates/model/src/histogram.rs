@@ -103,8 +103,8 @@ impl Histogram {
         Duration::from_nanos(self.0.highest_equivalent(crate::ns::to_ns(value)))
     }
 
-    /// The sum of the values that exceed `limit` over the number of all values; `None` when nothing was recorded.
-    pub fn mean_of_above(&self, limit: Duration) -> Option<Duration> {
+    /// The mean, with each value up to `limit` taken as zero; `None` when nothing was recorded.
+    pub fn mean_with_zero_up_to(&self, limit: Duration) -> Option<Duration> {
         let limit = self.0.highest_equivalent(crate::ns::to_ns(limit));
         let recorded = self.0.iter_recorded();
         let above = recorded.filter(|of| of.value_iterated_to() > limit);
@@ -140,10 +140,10 @@ mod tests {
     fn values_above_a_limit_are_averaged_over_all() {
         let ms = Duration::from_millis;
         let mut histogram = Histogram::new();
-        assert_eq!(histogram.mean_of_above(ms(1)), None);
+        assert_eq!(histogram.mean_with_zero_up_to(ms(1)), None);
         histogram.record_many(ms(1), 8);
         histogram.record_many(ms(10), 2);
-        let of = |limit| histogram.mean_of_above(limit).unwrap().as_secs_f64();
+        let of = |limit| histogram.mean_with_zero_up_to(limit).unwrap().as_secs_f64();
         assert!((of(ms(1)) - 0.002).abs() < 1e-5, "{}", of(ms(1)));
         assert_eq!(of(ms(11)), 0.0);
     }

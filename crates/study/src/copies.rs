@@ -75,15 +75,16 @@ fn row(copies: u32, trials: &[&CopiesTrial]) -> Option<CopiesFinding> {
         .collect();
     let slowest = times.iter().max()?;
     let sum: Duration = times.iter().sum();
-    let seconds = sum.as_secs_f64() / times.len() as f64;
-    let is_known = seconds >= CopiesFinding::SHORTEST.as_secs_f64();
     let cpu = used.iter().map(|t| {
+        // The row of a table has no window.
+        let window = t.machine.window;
+        let is_known = window.is_zero() || window >= CopiesFinding::SHORTEST;
         let cpu = t.machine.cpu.as_ref().filter(|_| is_known)?;
         cpu.busy_share().map(Share::pct)
     });
     Some(CopiesFinding {
         copies,
-        seconds,
+        seconds: sum.as_secs_f64() / times.len() as f64,
         slowest_seconds: slowest.as_secs_f64(),
         cpu_pct: mean(cpu),
         efficiency_ratio: None,
@@ -124,8 +125,8 @@ mod tests {
     fn cpu_use_of_a_trial_of_a_few_ticks_is_unknown() {
         let of = |ms| {
             let mut trial = copies_trial(1, 0);
-            trial.outcome.copy_times = vec![Duration::from_millis(ms)];
-            let idle = plimsoll_model::CpuTime(Duration::from_millis(ms));
+            trial.machine.window = Duration::from_millis(ms);
+            let idle = plimsoll_model::CpuTime(Duration::from_millis(ms.max(1)));
             trial.machine.cpu = Some(plimsoll_model::CpuUse {
                 idle,
                 ..Default::default()
@@ -133,6 +134,7 @@ mod tests {
             copies(&[trial])[0].cpu_pct
         };
         assert_eq!((of(199), of(200)), (None, Some(0.0)));
+        assert_eq!(of(0), Some(0.0), "the row of a table");
     }
 
     #[test]

@@ -244,7 +244,7 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
 
 fn pauses(slip: &Histogram) -> Option<PausesFound> {
     Some(PausesFound {
-        mean_us: slip.mean_of_above(PAUSE)?.as_secs_f64() * 1e6,
+        mean_us: slip.mean_with_zero_up_to(PAUSE)?.as_secs_f64() * 1e6,
         requests_pct: 100.0 * slip.above(PAUSE) as f64 / slip.count() as f64,
     })
 }
