@@ -156,6 +156,19 @@ pub enum Doubt {
         /// The goal.
         goal: Goal,
     },
+    /// Trials missed the goal that would have met it without pauses of the generator and the queues that these left.
+    Paused {
+        /// The goal.
+        goal: Goal,
+        /// How many.
+        trials: usize,
+        /// Of how many that missed it.
+        of: usize,
+        /// All of them at this rate or below, in requests per second.
+        most_rps: f64,
+        /// The longest such pause, in microseconds.
+        longest_us: f64,
+    },
     /// Valid trials that the usual bounds would have made invalid: the plan's are wider.
     Disturbed {
         /// How many.

@@ -63,6 +63,13 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
         Doubt::UnlikeFirstAnswer { bytes } => unlike_first_answer(bytes),
         Doubt::CpuTimeVaries { by_pct } => cpu_time_varies(by_pct),
         Doubt::RisesLate { goal } => rises_late(goal),
+        Doubt::Paused {
+            goal,
+            trials,
+            of,
+            most_rps,
+            longest_us,
+        } => paused(goal, (trials, of), most_rps, longest_us),
         Doubt::Disturbed { trials, of } => disturbed(trials, of),
         Doubt::WorksOn { cpu_pct } => works_on(cpu_pct),
         Doubt::FlatCpu { cpu_pct, because } => flat_cpu(cpu_pct, because),
@@ -220,6 +227,20 @@ fn rises_late(goal: Goal) -> String {
     format!(
         "Trials that miss {goal} meet it at first and miss it at their end, as with a token \
          bucket: longer trials (--duration) would miss it at a lower load."
+    )
+}
+
+fn paused(goal: Goal, (trials, of): (usize, usize), most_rps: f64, longest_us: f64) -> String {
+    let which = match of {
+        1 => "The only trial that missed".to_owned(),
+        _ if trials == of => format!("All {of} trials that missed"),
+        _ => format!("{trials} of the {of} trials that missed"),
+    };
+    format!(
+        "{which} {goal} at up to {} might have met it without pauses of the generator, of up to {}, and the \
+         queues that these left: the service may carry more. Sweep again when the machine is quieter.",
+        per_second(most_rps),
+        time_us(longest_us)
     )
 }
 

@@ -40,6 +40,7 @@ pub mod judge;
 mod levels;
 mod light;
 mod logistic;
+pub mod pauses;
 pub mod picture;
 mod pooled;
 pub mod rated;
@@ -107,6 +108,7 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     doubts.extend(flat);
     doubts.extend(idle::works_on(plan, trials));
     doubts.extend(drift::doubts(plan, trials, &asked, &capacity));
+    doubts.extend(pauses::doubts(plan, trials, &asked, &capacity));
     let carried: Vec<&Trial> = at_rates(trials).filter(|t| trial_is_carried(t)).collect();
     Findings {
         idle_cpu_pct: idle::before_pct(plan, trials, CpuGauge::ServiceCpus),

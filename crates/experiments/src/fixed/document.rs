@@ -135,12 +135,8 @@ const LIMIT_PCT: f64 = 50.0;
 /// Where so many did, they are seen in a p99.
 const SEEN_PCT: f64 = 1.0;
 
-/// From this part of the mean latency on, pauses of the generator change latencies by more than a little.
-const PAUSES_SHARE: f64 = 0.15;
-/// Where they touch fewer of the requests, they are not in the p99.
-const TOUCHED_PCT: f64 = 0.5;
-/// Near saturation the queue that a pause leaves lasts for long; no service is taken to be nearer.
-const MOST_USE: f64 = 0.95;
+/// From this part of a figure on, pauses of the generator decide it.
+const DECIDES_PCT: f64 = 50.0;
 
 pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     let mut doubts = Vec::new();
@@ -181,26 +177,26 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     doubts
 }
 
-/// A pause of the generator is in the p99 of the slip only if it delays one request in a hundred, but what it then sends
-/// at once waits at the service. A server that is busy for a share u of the time works off a queue at 1 - u of
-/// its speed, so a pause touches 1 / (1 - u) times the requests that it delays, and adds as many times its
-/// slip to the sum of the latencies (fluid limit of a queue).
 fn pauses(found: &FixedFindings) -> Option<String> {
-    let (late, all) = (found.pauses?, found.latency_us.mean?);
-    let used = found.cpu_pct.map_or(0.0, |pct| pct / 100.0);
-    let times = 1.0 / (1.0 - used.min(MOST_USE));
-    let (share, touched_pct) = (late.mean_us * times / all, late.requests_pct * times);
-    if share < PAUSES_SHARE || touched_pct < TOUCHED_PCT {
+    let pauses = found.pauses?;
+    let parts = [
+        (pauses.of_slowest_pct, "slowest 1 % of the requests", "p99"),
+        (Some(pauses.of_mean_pct), "mean latency", "mean"),
+    ];
+    let decided = |(pct, of, figure): (Option<f64>, &str, &'static str)| {
+        let pct = pct.filter(|pct| *pct >= DECIDES_PCT)?;
+        Some((format!("{pct:.0} % of the {of}"), figure))
+    };
+    let (parts, figures): (Vec<String>, Vec<&str>) = parts.into_iter().filter_map(decided).unzip();
+    if parts.is_empty() {
         return None;
     }
     Some(format!(
-        "Pauses of the generator, of up to {}, and the queues that they left at the service touched some {:.1} % of \
-             the requests, and are {:.0} % of the mean latency: percentiles above p{:.0} may be too high. Run it again \
-             when the machine is quieter, or at a lower rate.",
+        "Pauses of the generator, of up to {}, and the queues that they left at the service may be {}: {} may be too \
+         high. Run it again when the machine is quieter, or at a lower rate.",
         time_us(found.slip_us.max?),
-        touched_pct.min(100.0),
-        100.0 * share.min(1.0),
-        (100.0 - touched_pct).max(0.0).floor(),
+        parts.join(" and "),
+        figures.join(" and ")
     ))
 }
 

@@ -4,17 +4,15 @@ use super::experiment::{FixedTrial, measured};
 use super::phases::{self, FixedOutcome, PhaseFound, Sums};
 use super::plan::{FixedPlan, Rates};
 use plimsoll_model::{
-    Answers, CpuTime, Errors, Histogram, Rate, RequestFinding, Second, Work, Workload,
+    Answers, CpuTime, Errors, Histogram, Rate, RequestFinding, Second, Share, Work, Workload,
 };
 use plimsoll_study::bootstrap::shows_quantile;
 use plimsoll_study::course::{Course, changed_after};
+use plimsoll_study::pauses::{self, PAUSE};
 use plimsoll_study::requests::each;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::time::Duration;
-
-/// What the generator is late by without a pause is less.
-const PAUSE: Duration = Duration::from_micros(100);
 
 /// What was seen; null where nothing shows it. Of one trial, so without intervals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -84,13 +82,16 @@ pub struct LatencyChange {
     pub is_fall: bool,
 }
 
-/// Requests that the generator sent more than 100 us late.
+/// Pauses of the generator, and the queues that they left at the service.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct PausesFound {
-    /// How many, in percent of all.
+    /// Requests that were sent more than 100 us late, in percent of all.
     pub requests_pct: f64,
-    /// What they were late by, in microseconds, as a mean over all requests.
-    pub mean_us: f64,
+    /// The part of the mean latency that they may be, in percent.
+    pub of_mean_pct: f64,
+    /// The part of the slowest 1 % of the requests that they may have made so slow, in percent; null where too few
+    /// requests show a p99.
+    pub of_slowest_pct: Option<f64>,
 }
 
 /// Connections that the client keeps open.
@@ -200,6 +201,7 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
     };
     let is_whole = phases.is_empty();
     let per_request = |time: Option<CpuTime>| time?.us_per(work.completed);
+    let cpu = trial.machine.service_share(trial.service.as_ref());
     FixedFindings {
         valid: trial.verdict.is_valid(),
         measured_s: sums.length.as_secs_f64(),
@@ -224,13 +226,10 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         }),
         latency_us: Quantiles::of(&work.latency),
         slip_us: Quantiles::of(&work.slip),
-        pauses: pauses(&work.slip),
+        pauses: pauses(work, cpu),
         cpu_us_per_request: per_request(trial.service.as_ref().map(|service| service.cpu)),
         generator_us_per_request: per_request(trial.generator_cpu),
-        cpu_pct: trial
-            .machine
-            .service_share(trial.service.as_ref())
-            .map(|share| 100.0 * share.get()),
+        cpu_pct: cpu.map(|share| 100.0 * share.get()),
         slow_seconds: trial
             .seconds
             .iter()
@@ -242,10 +241,21 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
     }
 }
 
-fn pauses(slip: &Histogram) -> Option<PausesFound> {
+fn pauses(work: &Work, cpu: Option<Share>) -> Option<PausesFound> {
+    let (slip, latency) = (&work.slip, &work.latency);
+    let added = pauses::added_to_mean(slip, cpu)?.as_secs_f64();
+    let p99 = latency
+        .quantile(0.99)
+        .filter(|_| shows_quantile(latency.count(), 0.99));
+    let of_slowest = p99.map(|p99| {
+        let by = p99.saturating_sub(latency.quantile(0.5).unwrap_or_default());
+        pauses::slowed(slip, by, cpu) / 0.01
+    });
+    let pct = |part: f64| 100.0 * part.min(1.0);
     Some(PausesFound {
-        mean_us: slip.mean_with_zero_up_to(PAUSE)?.as_secs_f64() * 1e6,
         requests_pct: 100.0 * slip.above(PAUSE) as f64 / slip.count() as f64,
+        of_mean_pct: pct(added / latency.mean()?.as_secs_f64().max(1e-9)),
+        of_slowest_pct: of_slowest.map(pct),
     })
 }
 

@@ -317,27 +317,23 @@ fn requests_that_waited_for_a_connection_are_named() {
 
 #[test]
 fn pauses_of_the_generator_count_with_the_queue_that_they_leave() {
-    let doubts = |mean_us, requests_pct, cpu_pct| {
+    let doubts = |of_mean_pct, of_slowest_pct| {
         let mut found = found(2000);
         found.slip_us.max = Some(21_900.0);
         found.pauses = Some(PausesFound {
-            requests_pct,
-            mean_us,
+            requests_pct: 0.7,
+            of_mean_pct,
+            of_slowest_pct,
         });
-        found.cpu_pct = Some(cpu_pct);
         super::document::doubts(&found).join(" ")
     };
-    // The mean latency is 1 ms.
-    assert!(!doubts(100.0, 0.72, 20.0).contains("Pauses"));
-    let near_saturation = doubts(100.0, 0.72, 80.0);
-    let says = ["of up to 21.9ms", "some 3.6 %", "are 50 %", "above p96 "];
-    let says = says.map(|words| near_saturation.contains(words));
-    assert_eq!(says, [true; 4], "{near_saturation}");
-    assert!(
-        !doubts(160.0, 0.4, 0.0).contains("Pauses"),
-        "not in the p99"
-    );
-    assert!(doubts(160.0, 0.6, 0.0).contains("are 16 %"));
+    assert!(!doubts(49.0, Some(49.0)).contains("Pauses"));
+    let slowest = doubts(30.0, Some(84.0));
+    let says = ["of up to 21.9ms", "84 % of the slowest 1 %", ": p99 may be"];
+    let says = says.map(|words| slowest.contains(words));
+    assert_eq!(says, [true; 3], "{slowest}");
+    assert!(doubts(60.0, None).contains("60 % of the mean latency: mean may be"));
+    assert!(doubts(60.0, Some(100.0)).contains("p99 and mean may be"));
 }
 
 #[test]

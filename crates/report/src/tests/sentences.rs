@@ -339,6 +339,13 @@ fn changes_of_the_service(cases: &mut Cases) {
         },
         Doubt::CpuTimeVaries { by_pct: 3.4 },
         Doubt::RisesLate { goal },
+        Doubt::Paused {
+            goal,
+            trials: 3,
+            of: 4,
+            most_rps: 3_800.0,
+            longest_us: 21_900.0,
+        },
     ];
     for doubt in CONNECTIONS.into_iter().chain(others) {
         let name = format!("a doubt: {doubt:?}");
