@@ -20,6 +20,7 @@
 //! ```
 
 mod background;
+mod beside;
 pub mod calibration;
 mod conduct;
 pub mod drain;

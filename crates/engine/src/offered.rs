@@ -212,7 +212,7 @@ impl<S: TrialSetting, O: Default> Runner<S, O> for OfferedLoad<'_, S, O> {
         stop: &AtomicBool,
     ) -> Result<Option<Trial<S, O>>, RunError> {
         if let Some(restart) = &mut self.restart
-            && !restart.before(spec, self.load.as_mut(), stop)?
+            && !restart.before(spec, self.load.as_mut(), &self.sensors, stop)?
         {
             return Ok(None);
         }

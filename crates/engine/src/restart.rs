@@ -1,6 +1,7 @@
 //! Restarts the service between passes.
 
 use crate::conduct::RunError;
+use crate::sensors::TrialSensors;
 use plimsoll_load::Load;
 use plimsoll_model::TrialSpec;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -43,17 +44,19 @@ impl Restart {
     /// raised before. A resumed run restarts it, too, because it is unknown which start it has.
     ///
     /// # Errors
-    /// The command fails or does not end, or the service does not answer after it.
+    /// The command fails or does not end, or the service does not answer after it, or is not the one that was named.
     pub(crate) fn before<S>(
         &mut self,
         spec: &TrialSpec<S>,
         load: &mut dyn Load,
+        sensors: &TrialSensors,
         stop: &AtomicBool,
     ) -> Result<bool, RunError> {
         let begins = spec.phase.is_level() && self.pass != Some(spec.pass);
         if !begins {
             return Ok(true);
         }
+        let was_beside = sensors.other_listeners().is_some();
         if !self.run(ENDS_WITHIN, stop)? {
             return Ok(false);
         }
@@ -72,7 +75,14 @@ impl Restart {
             }
             std::thread::sleep(BETWEEN_CHECKS);
         }
-        Ok(true)
+        match sensors.other_listeners().filter(|_| !was_beside) {
+            None => Ok(true),
+            Some(beside) => Err(RunError::Stuck(format!(
+                "after --restart '{}' {beside}; leave --service-pid and --service-cgroup out, and it is found by \
+                 its address",
+                self.command
+            ))),
+        }
     }
 
     fn run(&self, within: Duration, stop: &AtomicBool) -> Result<bool, RunError> {

@@ -1,5 +1,6 @@
 //! What the sensors of a trial look at.
 
+use crate::beside;
 use crate::conduct::RunError;
 use plimsoll_host::{
     CpuMeter, HostError, Listeners, NodeDoubt, NodeMetrics, Pid, ProcessStat, ReadTimes, Reading,
@@ -171,6 +172,8 @@ pub struct TrialSensors {
     generator_cpus: CpuSet,
     quota: Option<Millicores>,
     target: ServiceTarget,
+    /// Where the service was reached.
+    peer: Option<SocketAddr>,
 }
 
 impl TrialSensors {
@@ -182,6 +185,7 @@ impl TrialSensors {
             generator_cpus: CpuSet::default(),
             quota: None,
             target,
+            peer: None,
         }
     }
 
@@ -193,6 +197,19 @@ impl TrialSensors {
             quota: cpus.quota(),
             ..self
         }
+    }
+
+    /// The same of a service that was reached at `peer`.
+    pub(crate) fn at(self, peer: SocketAddr) -> TrialSensors {
+        TrialSensors {
+            peer: Some(peer),
+            ..self
+        }
+    }
+
+    /// Which processes listen where the service was reached and are not of it; see [`beside::other_listeners`].
+    pub(crate) fn other_listeners(&self) -> Option<String> {
+        beside::other_listeners(&self.root, &self.target, self.peer?)
     }
 
     /// Sensors for a trial whose load runs in these threads of this process.

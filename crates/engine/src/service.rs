@@ -1,11 +1,12 @@
 //! Where a server runs, its processes, and the CPUs of it and of the generator.
 
+use crate::beside::{self, processes};
 use crate::conduct::RunError;
 use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
 use crate::silence::probe;
 use plimsoll_host::{
     Cgroups, HostError, Listeners, Pid, Root, cores_of, cpu_quota, ignores_children, listeners,
-    listeners_beside, online_cpus, own_allowed_cpus, process_name, service_cpus,
+    online_cpus, own_allowed_cpus, process_name, service_cpus,
 };
 use plimsoll_load::external::connect;
 use plimsoll_load::http::{HttpLoad, Probe};
@@ -169,7 +170,9 @@ impl FoundService {
 
     /// What the sensors of its trials look at.
     pub fn sensors(&self, root: &Root, cpus: &CpuPlan) -> TrialSensors {
-        TrialSensors::new(root.clone(), cpus.service.clone(), self.target.clone()).with_plan(cpus)
+        TrialSensors::new(root.clone(), cpus.service.clone(), self.target.clone())
+            .with_plan(cpus)
+            .at(self.peer)
     }
 
     pub(crate) fn meter(&self, root: &Root) -> ServiceMeter {
@@ -198,13 +201,22 @@ impl FoundService {
         };
         let lost = self.lost_children(root);
         let lost = lost.map(|outcome| ("CPU time of children that have ended", outcome));
-        let others = self.other_listeners(root);
-        let others = others.map(|outcome| ("CPU time of the processes that listen", outcome));
+        let listens = beside::other_listeners(root, &self.target, self.peer).map(|lost| {
+            const REMEDY: &str = "name a process or a cgroup that has all that answer, unless what listens is a proxy";
+            ("CPU time of the processes that listen", missed(lost, REMEDY))
+        });
+        let clients = self.is_here().then(|| beside::clients(root, self.peer));
+        let clients = clients.flatten().map(|lost| {
+            const REMEDY: &str =
+                "end them, or take CPU use and CPU time per request for those of all clients";
+            ("a service without other clients", missed(lost, REMEDY))
+        });
         let slip = self.loaded_by.map(|by| ("slip", unknown_slip(by)));
         requirements
             .into_iter()
             .chain(lost)
-            .chain(others)
+            .chain(listens)
+            .chain(clients)
             .chain(slip)
             .map(requirement)
             .collect()
@@ -219,32 +231,6 @@ impl FoundService {
             }
             _ => None,
         }
-    }
-
-    /// What is missed where processes listen that are not of the named service.
-    fn other_listeners(&self, root: &Root) -> Option<Outcome> {
-        let named = match &self.target {
-            ServiceTarget::Process(pid) => format!("neither process {pid} nor started by it"),
-            ServiceTarget::Cgroup(path) => format!("not in cgroup {path}"),
-            _ => return None,
-        };
-        // What cannot be looked into is no reason for a doubt.
-        let beside = listeners_beside(root, &self.pids, self.peer).unwrap_or_default();
-        (!beside.is_empty()).then(|| {
-            let (listens, is, its) = match beside.len() {
-                1 => ("listens", "is", "its"),
-                _ => ("listen", "are", "their"),
-            };
-            let lost = format!(
-                "{} {listens} at {}, and {is} {named}: {its} CPU time is in no figure of the service",
-                processes(root, &beside),
-                self.peer,
-            );
-            missed(
-                lost,
-                "name a process or a cgroup that has all that answer, unless what listens is a proxy",
-            )
-        })
     }
 
     fn answers(&self) -> Outcome {
@@ -335,14 +321,6 @@ fn lost_children(root: &Root, pids: &[Pid]) -> Option<Outcome> {
         ),
         "name the service with --service-cgroup",
     ))
-}
-
-fn processes(root: &Root, pids: &[Pid]) -> String {
-    let name = |pid: &Pid| match process_name(root, *pid) {
-        Some(name) => format!("{name} ({pid})"),
-        None => pid.to_string(),
-    };
-    pids.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 fn own_cpus(target: &ServiceTarget, cpus: &CpuPlan) -> Outcome {

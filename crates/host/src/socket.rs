@@ -6,7 +6,7 @@
 use crate::error::{HostError, Malformed};
 use crate::process::{Pid, ProcessStat, process_name, processes};
 use crate::root::Root;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -70,6 +70,58 @@ pub fn listeners_beside(
     without_heirs(root, beside)
 }
 
+/// Clients of a service besides this process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OtherClients {
+    /// Their connections.
+    pub connections: usize,
+    /// Those of this host.
+    pub pids: Vec<Pid>,
+}
+
+/// Finds the connections that others than this process have with the service at `address` of this host.
+///
+/// # Errors
+/// The tables of the kernel cannot be read.
+pub fn other_clients(root: &Root, address: SocketAddr) -> Result<OtherClients, HostError> {
+    let address = reached(address);
+    let same = |at: SocketAddr| SocketAddr::new(at.ip().to_canonical(), at.port());
+    let ends = sockets(root, State::Established)?.into_iter();
+    let ends: BTreeMap<(SocketAddr, SocketAddr), u64> = ends
+        .map(|end| ((same(end.at), same(end.remote)), end.inode))
+        .collect();
+    let ours = open_files(root, std::process::id()).unwrap_or_default();
+    let at_service = ends.keys().filter(|(at, _)| *at == address);
+    // A client on another host has no socket here.
+    let clients = at_service.map(|(at, remote)| ends.get(&(*remote, *at)));
+    let others = clients.filter(|client| !client.is_some_and(|inode| ours.contains(&link(*inode))));
+    let others: Vec<Option<&u64>> = others.collect();
+    let inodes: BTreeSet<u64> = others.iter().copied().flatten().copied().collect();
+    let pids = match inodes.is_empty() {
+        true => vec![],
+        false => without_heirs(root, holders(root, &inodes)?.pids)?,
+    };
+    Ok(OtherClients {
+        connections: others.len(),
+        pids,
+    })
+}
+
+/// What the links of a socket in /proc/PID/fd are to.
+fn link(inode: u64) -> String {
+    format!("socket:[{inode}]")
+}
+
+/// Where a connection to `address` ends: the unspecified address reaches this host.
+fn reached(address: SocketAddr) -> SocketAddr {
+    let ip = match address.ip().to_canonical() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    SocketAddr::new(ip, address.port())
+}
+
 /// Processes that hold a socket, and how many could not be looked into.
 struct Holders {
     pids: Vec<Pid>,
@@ -78,17 +130,11 @@ struct Holders {
 
 /// Of the sockets that serve `address`.
 fn holders_at(root: &Root, address: SocketAddr) -> Result<Result<Holders, Listeners>, HostError> {
-    let ip = match address.ip().to_canonical() {
-        // Connecting to the unspecified address reaches this host.
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),
-        ip => ip,
-    };
+    let ip = reached(address).ip();
     if !is_local(root, ip)? {
         return Ok(Err(Listeners::OtherHost));
     }
-    let mut sockets = listening(root, "/proc/net/tcp")?;
-    sockets.extend(listening(root, "/proc/net/tcp6")?);
+    let sockets = sockets(root, State::Listen)?;
     let inodes = reachable_inodes(&sockets, ip, address.port());
     if inodes.is_empty() {
         return Ok(Err(Listeners::NotListening));
@@ -140,32 +186,56 @@ fn classify(holders: Vec<Pid>, unreadable: usize) -> Listeners {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Socket {
     at: SocketAddr,
+    remote: SocketAddr,
     inode: u64,
 }
 
-fn listening(root: &Root, path: &str) -> Result<Vec<Socket>, HostError> {
-    let sockets = root.parse_optional(path, |text| {
-        let lines = text.lines().skip(1);
-        lines.filter_map(|line| socket(line).transpose()).collect()
-    })?;
-    // A kernel without IPv6 has no tcp6.
-    Ok(sockets.unwrap_or_default())
+/// As /proc/net/tcp has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Established,
+    Listen,
 }
 
-/// `None` if the socket does not listen.
-fn socket(line: &str) -> Result<Option<Socket>, Malformed> {
-    const LISTEN: &str = "0A";
+impl State {
+    fn code(self) -> &'static str {
+        match self {
+            State::Established => "01",
+            State::Listen => "0A",
+        }
+    }
+}
+
+/// Of both versions of IP.
+fn sockets(root: &Root, state: State) -> Result<Vec<Socket>, HostError> {
+    let mut found = Vec::new();
+    for path in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        let sockets = root.parse_optional(path, |text| {
+            let lines = text.lines().skip(1);
+            let sockets = lines.filter_map(|line| socket(line, state).transpose());
+            sockets.collect::<Result<Vec<Socket>, Malformed>>()
+        })?;
+        // A kernel without IPv6 has no tcp6.
+        found.extend(sockets.unwrap_or_default());
+    }
+    Ok(found)
+}
+
+/// `None` if it is in another state.
+fn socket(line: &str, asked: State) -> Result<Option<Socket>, Malformed> {
     let malformed = || Malformed::new("a line of a TCP socket", line);
     let words: Vec<&str> = line.split_ascii_whitespace().take(10).collect();
-    let [_, local, _, state, _, _, _, _, _, inode] = words[..] else {
+    let [_, local, remote, state, _, _, _, _, _, inode] = words[..] else {
         return Err(malformed());
     };
-    if state != LISTEN {
+    if state != asked.code() {
         return Ok(None);
     }
-    let at = address(local).ok_or_else(malformed)?;
-    let inode = inode.parse().map_err(|_| malformed())?;
-    Ok(Some(Socket { at, inode }))
+    Ok(Some(Socket {
+        at: address(local).ok_or_else(malformed)?,
+        remote: address(remote).ok_or_else(malformed)?,
+        inode: inode.parse().map_err(|_| malformed())?,
+    }))
 }
 
 /// `0100007F:1F90`: each four bytes of the address as a number in host byte
@@ -220,7 +290,7 @@ fn reachable_inodes(sockets: &[Socket], ip: IpAddr, port: u16) -> BTreeSet<u64> 
 }
 
 fn holders(root: &Root, inodes: &BTreeSet<u64>) -> Result<Holders, HostError> {
-    let links: BTreeSet<String> = inodes.iter().map(|i| format!("socket:[{i}]")).collect();
+    let links: BTreeSet<String> = inodes.iter().copied().map(link).collect();
     let mut pids = Vec::new();
     let mut unreadable = 0;
     for pid in processes(root)? {
@@ -246,18 +316,21 @@ fn leave_out_systemd(root: &Root, pids: &mut Vec<Pid>) {
 }
 
 fn holds(root: &Root, pid: Pid, links: &BTreeSet<String>) -> io::Result<bool> {
+    Ok(!open_files(root, pid)?.is_disjoint(links))
+}
+
+/// What the open files of a process are links to.
+fn open_files(root: &Root, pid: Pid) -> io::Result<BTreeSet<String>> {
+    let mut links = BTreeSet::new();
     for entry in fs::read_dir(root.path(format!("/proc/{pid}/fd")))? {
-        let target = match fs::read_link(entry?.path()) {
-            Ok(target) => target,
+        match fs::read_link(entry?.path()) {
+            Ok(target) => links.extend(target.into_os_string().into_string()),
             // The file was closed.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
-        };
-        if target.to_str().is_some_and(|link| links.contains(link)) {
-            return Ok(true);
         }
     }
-    Ok(false)
+    Ok(links)
 }
 
 /// Whether `ip` is an address of this host. A wildcard socket here does not

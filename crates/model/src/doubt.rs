@@ -156,18 +156,15 @@ pub enum Doubt {
         /// The goal.
         goal: Goal,
     },
-    /// Trials missed the goal that would have met it without pauses of the generator and the queues that these left.
+    /// Without what pauses of the generator and the queues that these left may have added to latencies, the
+    /// capacity would be above its interval.
     Paused {
         /// The goal.
         goal: Goal,
-        /// How many.
-        trials: usize,
-        /// Of how many that missed it.
-        of: usize,
-        /// All of them at this rate or below, in requests per second.
-        most_rps: f64,
-        /// The longest such pause, in microseconds.
+        /// The longest of them, in microseconds.
         longest_us: f64,
+        /// What it may be without them, in requests per second.
+        without_rps: f64,
     },
     /// Valid trials that the usual bounds would have made invalid: the plan's are wider.
     Disturbed {

@@ -65,11 +65,9 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
         Doubt::RisesLate { goal } => rises_late(goal),
         Doubt::Paused {
             goal,
-            trials,
-            of,
-            most_rps,
             longest_us,
-        } => paused(goal, (trials, of), most_rps, longest_us),
+            without_rps,
+        } => paused(goal, longest_us, without_rps),
         Doubt::Disturbed { trials, of } => disturbed(trials, of),
         Doubt::WorksOn { cpu_pct } => works_on(cpu_pct),
         Doubt::FlatCpu { cpu_pct, because } => flat_cpu(cpu_pct, because),
@@ -230,17 +228,12 @@ fn rises_late(goal: Goal) -> String {
     )
 }
 
-fn paused(goal: Goal, (trials, of): (usize, usize), most_rps: f64, longest_us: f64) -> String {
-    let which = match of {
-        1 => "The only trial that missed".to_owned(),
-        _ if trials == of => format!("All {of} trials that missed"),
-        _ => format!("{trials} of the {of} trials that missed"),
-    };
+fn paused(goal: Goal, longest_us: f64, without_rps: f64) -> String {
     format!(
-        "{which} {goal} at up to {} might have met it without pauses of the generator, of up to {}, and the \
-         queues that these left: the service may carry more. Sweep again when the machine is quieter.",
-        per_second(most_rps),
-        time_us(longest_us)
+        "Pauses of the generator, of up to {}, and the queues that they left at the service may be why {goal} was \
+         missed: without them {} may meet it. Sweep again when the machine is quieter.",
+        time_us(longest_us),
+        per_second(without_rps)
     )
 }
 

@@ -108,7 +108,13 @@ pub fn findings(plan: &Plan, trials: &[Trial]) -> Findings {
     doubts.extend(flat);
     doubts.extend(idle::works_on(plan, trials));
     doubts.extend(drift::doubts(plan, trials, &asked, &capacity));
-    doubts.extend(pauses::doubts(plan, trials, &asked, &capacity));
+    doubts.extend(pauses::doubts(
+        plan,
+        trials,
+        &asked,
+        &capacity,
+        rated.as_ref(),
+    ));
     let carried: Vec<&Trial> = at_rates(trials).filter(|t| trial_is_carried(t)).collect();
     Findings {
         idle_cpu_pct: idle::before_pct(plan, trials, CpuGauge::ServiceCpus),

@@ -135,8 +135,8 @@ const LIMIT_PCT: f64 = 50.0;
 /// Where so many did, they are seen in a p99.
 const SEEN_PCT: f64 = 1.0;
 
-/// From this part of a figure on, pauses of the generator decide it.
-const DECIDES_PCT: f64 = 50.0;
+/// A figure that pauses of the generator may have raised by this factor is doubted.
+const RAISED: f64 = 1.25;
 
 pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
     let mut doubts = Vec::new();
@@ -178,25 +178,26 @@ pub(super) fn doubts(found: &FixedFindings) -> Vec<String> {
 }
 
 fn pauses(found: &FixedFindings) -> Option<String> {
-    let pauses = found.pauses?;
-    let parts = [
-        (pauses.of_slowest_pct, "slowest 1 % of the requests", "p99"),
-        (Some(pauses.of_mean_pct), "mean latency", "mean"),
+    let (stated, without) = (&found.latency_us, found.pauses?);
+    let figures = [
+        ("mean", stated.mean, Some(without.mean_us)),
+        ("p99", stated.p99, without.p99_us),
+        ("p99.9", stated.p999, without.p999_us),
     ];
-    let decided = |(pct, of, figure): (Option<f64>, &str, &'static str)| {
-        let pct = pct.filter(|pct| *pct >= DECIDES_PCT)?;
-        Some((format!("{pct:.0} % of the {of}"), figure))
-    };
-    let (parts, figures): (Vec<String>, Vec<&str>) = parts.into_iter().filter_map(decided).unzip();
-    if parts.is_empty() {
+    let raised = figures.into_iter().filter_map(|(name, stated, without)| {
+        let (stated, without) = (stated?, without?);
+        (stated >= RAISED * without)
+            .then(|| format!("{name} {} instead of {}", time_us(without), time_us(stated)))
+    });
+    let raised: Vec<String> = raised.collect();
+    if raised.is_empty() {
         return None;
     }
     Some(format!(
-        "Pauses of the generator, of up to {}, and the queues that they left at the service may be {}: {} may be too \
-         high. Run it again when the machine is quieter, or at a lower rate.",
+        "Pauses of the generator, of up to {}, and the queues that they left at the service may have raised latencies. \
+         Without them: {}. Run it again when the machine is quieter, or at a lower rate.",
         time_us(found.slip_us.max?),
-        parts.join(" and "),
-        figures.join(" and ")
+        raised.join(", ")
     ))
 }
 

@@ -82,16 +82,17 @@ pub struct LatencyChange {
     pub is_fall: bool,
 }
 
-/// Pauses of the generator, and the queues that they left at the service.
+/// Pauses of the generator, and what latencies might be without them and the queues that they left at the service.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct PausesFound {
     /// Requests that were sent more than 100 us late, in percent of all.
     pub requests_pct: f64,
-    /// The part of the mean latency that they may be, in percent.
-    pub of_mean_pct: f64,
-    /// The part of the slowest 1 % of the requests that they may have made so slow, in percent; null where too few
-    /// requests show a p99.
-    pub of_slowest_pct: Option<f64>,
+    /// The mean latency, in microseconds.
+    pub mean_us: f64,
+    /// Its p99; null where too few requests show it.
+    pub p99_us: Option<f64>,
+    /// Its p99.9.
+    pub p999_us: Option<f64>,
 }
 
 /// Connections that the client keeps open.
@@ -226,7 +227,7 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         }),
         latency_us: Quantiles::of(&work.latency),
         slip_us: Quantiles::of(&work.slip),
-        pauses: pauses(work, cpu),
+        pauses: pauses(work, cpu.map(Share::get)),
         cpu_us_per_request: per_request(trial.service.as_ref().map(|service| service.cpu)),
         generator_us_per_request: per_request(trial.generator_cpu),
         cpu_pct: cpu.map(|share| 100.0 * share.get()),
@@ -241,21 +242,21 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
     }
 }
 
-fn pauses(work: &Work, cpu: Option<Share>) -> Option<PausesFound> {
+fn pauses(work: &Work, cpu: Option<f64>) -> Option<PausesFound> {
     let (slip, latency) = (&work.slip, &work.latency);
-    let added = pauses::added_to_mean(slip, cpu)?.as_secs_f64();
-    let p99 = latency
-        .quantile(0.99)
-        .filter(|_| shows_quantile(latency.count(), 0.99));
-    let of_slowest = p99.map(|p99| {
-        let by = p99.saturating_sub(latency.quantile(0.5).unwrap_or_default());
-        pauses::slowed(slip, by, cpu) / 0.01
-    });
-    let pct = |part: f64| 100.0 * part.min(1.0);
+    let added = pauses::added_to_mean(slip, cpu)?;
+    let us = |time: Duration| time.as_secs_f64() * 1e6;
+    let without = |q| {
+        let without = pauses::quantile_without(latency, slip, q, cpu);
+        without
+            .filter(|_| shows_quantile(latency.count(), q))
+            .map(us)
+    };
     Some(PausesFound {
         requests_pct: 100.0 * slip.above(PAUSE) as f64 / slip.count() as f64,
-        of_mean_pct: pct(added / latency.mean()?.as_secs_f64().max(1e-9)),
-        of_slowest_pct: of_slowest.map(pct),
+        mean_us: us(latency.mean()?.saturating_sub(added)),
+        p99_us: without(0.99),
+        p999_us: without(0.999),
     })
 }
 

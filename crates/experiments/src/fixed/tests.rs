@@ -316,24 +316,27 @@ fn requests_that_waited_for_a_connection_are_named() {
 }
 
 #[test]
-fn pauses_of_the_generator_count_with_the_queue_that_they_leave() {
-    let doubts = |of_mean_pct, of_slowest_pct| {
+fn figures_that_pauses_of_the_generator_raised_are_doubted() {
+    let doubts = |mean_us, p99_us| {
         let mut found = found(2000);
         found.slip_us.max = Some(21_900.0);
+        (found.latency_us.mean, found.latency_us.p99) = (Some(1000.0), Some(17_000.0));
         found.pauses = Some(PausesFound {
             requests_pct: 0.7,
-            of_mean_pct,
-            of_slowest_pct,
+            mean_us,
+            p99_us,
+            p999_us: found.latency_us.p999,
         });
         super::document::doubts(&found).join(" ")
     };
-    assert!(!doubts(49.0, Some(49.0)).contains("Pauses"));
-    let slowest = doubts(30.0, Some(84.0));
-    let says = ["of up to 21.9ms", "84 % of the slowest 1 %", ": p99 may be"];
-    let says = says.map(|words| slowest.contains(words));
-    assert_eq!(says, [true; 3], "{slowest}");
-    assert!(doubts(60.0, None).contains("60 % of the mean latency: mean may be"));
-    assert!(doubts(60.0, Some(100.0)).contains("p99 and mean may be"));
+    assert!(!doubts(900.0, Some(14_000.0)).contains("Pauses"));
+    let both = doubts(500.0, Some(2700.0));
+    let says = [
+        "of up to 21.9ms",
+        "them: mean 500us instead of 1ms, p99 2.7ms instead of 17ms.",
+    ];
+    assert!(says.iter().all(|words| both.contains(words)), "{both}");
+    assert!(doubts(500.0, None).contains("mean 500us instead of 1ms."));
 }
 
 #[test]

@@ -6,6 +6,15 @@ const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm
 
 /// A line in the format of the running kernel.
 fn line(at: &str, state: &str, inode: u64) -> String {
+    connection(at, "0.0.0.0:0", state, inode)
+}
+
+fn connection(at: &str, remote: &str, state: &str, inode: u64) -> String {
+    let (at, remote) = (hex(at), hex(remote));
+    format!("   0: {at} {remote} {state} 0:0 00:0 0 0 0 {inode} 1 0 100\n")
+}
+
+fn hex(at: &str) -> String {
     let at: SocketAddr = at.parse().unwrap();
     let ip: String = match at.ip() {
         IpAddr::V4(ip) => format!("{:08X}", u32::from_ne_bytes(ip.octets())),
@@ -15,8 +24,7 @@ fn line(at: &str, state: &str, inode: u64) -> String {
             .map(|b| format!("{:08X}", u32::from_ne_bytes(b.try_into().unwrap())))
             .collect(),
     };
-    let port = at.port();
-    format!("   0: {ip}:{port:04X} 00000000:0000 {state} 0:0 00:0 0 0 0 {inode} 1 0 100\n")
+    format!("{ip}:{:04X}", at.port())
 }
 
 fn tree(v4: &[String], v6: &[String]) -> FakeTree {
@@ -84,6 +92,52 @@ fn listeners_beside_a_named_service_are_those_that_it_has_not_started() {
     assert_eq!(at("127.0.0.1:8080", &[]), [30, 60], "an empty cgroup");
     assert_eq!(at("127.0.0.1:8081", &[30]), none, "nobody listens");
     assert_eq!(at("192.0.2.7:8080", &[30]), none, "another host");
+}
+
+#[test]
+fn clients_are_all_connections_but_those_of_this_process() {
+    let at = "127.0.0.1:8080";
+    let both = |port: u16, inode: u64| {
+        let client = format!("127.0.0.1:{port}");
+        let ends = [(at, &*client, 0), (&*client, at, inode)];
+        ends.map(|(of, remote, inode)| connection(of, remote, "01", inode))
+            .concat()
+    };
+    let ours = std::process::id();
+    let remote = connection(at, "192.0.2.9:5000", "01", 0);
+    let closed = connection(at, "192.0.2.9:5001", "06", 0);
+    let elsewhere = connection("127.0.0.1:8081", "192.0.2.9:5002", "01", 0);
+    let mapped = connection(
+        "[::ffff:127.0.0.1]:8080",
+        "[::ffff:127.0.0.1]:4004",
+        "01",
+        0,
+    );
+    let client = connection("127.0.0.1:4004", at, "01", 74);
+    let v4 = [
+        both(4001, 71),
+        both(4002, 72),
+        remote,
+        closed,
+        elsewhere,
+        client,
+    ];
+    let tree = tree(&v4, &[mapped])
+        .link(&format!("proc/{ours}/fd/5"), "socket:[71]")
+        .link("proc/40/fd/5", "socket:[72]")
+        .link("proc/41/fd/5", "socket:[72]")
+        .link("proc/50/fd/9", "socket:[74]");
+    for (pid, parent) in [(40, 1), (41, 40), (50, 1)] {
+        tree.process(FakeProcess::new(pid, parent));
+    }
+    let found = |at: &str| other_clients(tree.root(), at.parse().unwrap()).unwrap();
+    let expected = OtherClients {
+        connections: 3,
+        pids: vec![40, 50],
+    };
+    assert_eq!(found(at), expected);
+    assert_eq!(found("0.0.0.0:8080"), expected);
+    assert_eq!(found("127.0.0.1:8082"), OtherClients::default());
 }
 
 #[test]

@@ -110,7 +110,9 @@ pub(super) enum ProbeError {
     /// `None`: it is no answer of gRPC.
     #[error("{}", failed_call(*.0))]
     Grpc(Option<GrpcStatus>),
-    #[error("did not answer with HTTP/2: {0}; leave --http2 out if it speaks HTTP/1.1")]
+    #[error(
+        "did not answer with HTTP/2: {0}; leave --http2 out, and --grpc, if it speaks HTTP/1.1"
+    )]
     NotHttp2(String),
     #[error("gave the request no answer over HTTP/2: {0}; check its log")]
     EndedAlone(String),

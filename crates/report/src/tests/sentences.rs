@@ -341,10 +341,8 @@ fn changes_of_the_service(cases: &mut Cases) {
         Doubt::RisesLate { goal },
         Doubt::Paused {
             goal,
-            trials: 3,
-            of: 4,
-            most_rps: 3_800.0,
             longest_us: 21_900.0,
+            without_rps: 3_800.0,
         },
     ];
     for doubt in CONNECTIONS.into_iter().chain(others) {
