@@ -20,9 +20,10 @@ pub fn capacity(plan: &Plan, trials: &[Trial], above: Rate) -> Judgement {
     let findings = crate::findings(plan, trials);
     let each = findings.capacity.iter().map(|found| {
         let missed = missed_up_to(found, plan, trials, above);
+        let judged = missed.unwrap_or_else(|| carried(Carried::from(found), above));
         about(
             found.goal,
-            missed.unwrap_or_else(|| carried(Carried::from(found), above)),
+            unless_paused(judged, found.goal, above, &findings.doubts),
         )
     });
     unless_doubted(worst(each), &findings.doubts)
@@ -84,6 +85,22 @@ fn unless_doubted(judged: Judgement, doubts: &[Doubt]) -> Judgement {
     match doubts.iter().any(Doubt::unsettles) {
         false => judged,
         true => doubted(judged, "the figures are in doubt: see the report"),
+    }
+}
+
+/// What misses a rate that pauses of the generator alone may have made it miss is undecided.
+fn unless_paused(judged: Judgement, goal: Goal, above: Rate, doubts: &[Doubt]) -> Judgement {
+    let may_reach = |doubt: &Doubt| match *doubt {
+        Doubt::Paused {
+            goal: of,
+            without_rps,
+            ..
+        } => of == goal && without_rps > above.get(),
+        _ => false,
+    };
+    match judged.holds == Holds::No && doubts.iter().any(may_reach) {
+        true => doubted(judged, "pauses of the generator may be why: see the report"),
+        false => judged,
     }
 }
 
@@ -377,5 +394,26 @@ mod tests {
         assert_eq!(doubted(of(0.96, 1.1)), Holds::Undecided);
         assert_eq!(doubted(of(0.8, 0.94)), Holds::Undecided);
         assert_eq!(unless_doubted(of(0.8, 0.94), &[]).holds, Holds::No);
+    }
+
+    #[test]
+    fn a_rate_that_pauses_may_have_made_it_miss_is_undecided() {
+        let goal: Goal = "p99<10ms".parse().unwrap();
+        let doubt = Doubt::Paused {
+            goal,
+            longest_us: 5e3,
+            without_rps: 120.0,
+        };
+        let of = |holds, above: f64| {
+            let judged = Judgement {
+                holds,
+                why: String::new(),
+            };
+            let above = Rate::per_second(above).unwrap();
+            unless_paused(judged, goal, above, &[doubt]).holds
+        };
+        assert_eq!(of(Holds::No, 110.0), Holds::Undecided);
+        assert_eq!(of(Holds::No, 130.0), Holds::No);
+        assert_eq!(of(Holds::Yes, 80.0), Holds::Yes);
     }
 }
