@@ -231,10 +231,16 @@ fn rises_late(goal: Goal) -> String {
 fn paused(goal: Goal, longest_us: f64, without_rps: f64) -> String {
     format!(
         "Pauses of the generator, of up to {}, and the queues that they left at the service may be why {goal} was \
-         missed: without them {} may meet it. Sweep again when the machine is quieter.",
+         missed: without them some {} may meet it. Sweep again when the machine is quieter.",
         time_us(longest_us),
-        per_second(without_rps)
+        per_second(two_digits(without_rps))
     )
+}
+
+/// Rounded down.
+fn two_digits(value: f64) -> f64 {
+    let last = 10_f64.powf(value.log10().floor() - 1.0);
+    (value / last).floor() * last
 }
 
 /// Why a doubt leaves no CPU threshold.

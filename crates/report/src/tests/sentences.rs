@@ -342,7 +342,7 @@ fn changes_of_the_service(cases: &mut Cases) {
         Doubt::Paused {
             goal,
             longest_us: 21_900.0,
-            without_rps: 3_800.0,
+            without_rps: 3_821.0,
         },
     ];
     for doubt in CONNECTIONS.into_iter().chain(others) {
