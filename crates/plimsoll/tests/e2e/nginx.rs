@@ -97,13 +97,31 @@ impl Nginx {
         self.wait_until_it_answers();
     }
 
+    /// What does the same in a shell. The process that it starts is not ended with this value.
+    pub(crate) fn command_to_restart(&self) -> String {
+        let (master, folder) = (self.process.id(), self.folder.path().display());
+        format!(
+            "kill -STOP {master}; pkill -KILL -P {master}; kill -KILL {master}; sleep 0.2; \
+             taskset -c 0 nginx -p {folder} -c {folder}/nginx.conf </dev/null >/dev/null 2>&1 &"
+        )
+    }
+
+    /// Has the process ID of the master.
+    pub(crate) fn pid_file(&self) -> std::path::PathBuf {
+        self.folder.path().join("pid")
+    }
+
     fn wait_until_it_answers(&self) {
         let log = self.folder.path().join("error.log");
         wait_until_open(self.port, || format!("{:?}", fs::read_to_string(&log)));
     }
 
     pub(crate) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/", self.port)
+        format!("http://{}/", self.at())
+    }
+
+    pub(crate) fn at(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 
     /// The master and its worker, which it starts after it listens.

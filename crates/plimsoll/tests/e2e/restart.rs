@@ -77,3 +77,25 @@ fn a_restart_that_fails_ends_the_run_with_its_status() {
         .run(restarting(&url, "exit 7"))
         .says(1, &["--restart 'exit 7'", "exit status: 7"]);
 }
+
+#[test]
+fn a_restart_that_leaves_the_named_process_ends_the_run() {
+    let nginx = Nginx::start();
+    let folder = Folder::new();
+    let master = nginx.pids()[0];
+    let restart = nginx.command_to_restart();
+    let sweep = restarting(&nginx.url(), &restart) + &format!(" --service-pid {master}");
+    let ended = folder.run(sweep);
+    let started_anew = std::fs::read_to_string(nginx.pid_file()).unwrap();
+    let mut kill = std::process::Command::new("kill");
+    assert!(kill.arg(started_anew.trim()).status().unwrap().success());
+    ended.says(
+        1,
+        &[
+            "after --restart",
+            "nginx (",
+            "listens at",
+            "leave --service-pid",
+        ],
+    );
+}

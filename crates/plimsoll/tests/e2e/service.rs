@@ -79,6 +79,26 @@ fn a_sweep_finds_the_rated_rate_of_nginx_by_itself() {
 }
 
 #[test]
+fn another_client_of_the_service_is_named() {
+    let nginx = Nginx::start();
+    let folder = Folder::new();
+    let run = format!("run {} --rate 50 --duration 200ms", nginx.url());
+    const NAMED: &str = "connection is open";
+    let alone = folder.run(&*run);
+    assert!(!alone.stdout.contains(NAMED), "{}", alone.stdout);
+    let _client = std::net::TcpStream::connect(nginx.at()).unwrap();
+    let beside = folder.run(&*run).stdout;
+    let says = [
+        NAMED,
+        &format!("{}, by ", nginx.at()),
+        "(",
+        "counts as that of ours",
+    ];
+    let beside = beside.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(says.iter().all(|words| beside.contains(words)), "{beside}");
+}
+
+#[test]
 fn nginx_answers_over_http2_with_and_without_tls() {
     // So many are under way when a connection ends.
     let after = Duration::from_millis(20);
