@@ -137,7 +137,8 @@ fn time_of_short_lived_own_threads_is_counted() {
     }
     let after = own.read(&mut files).unwrap();
     let used = crate::task::since(after.other, before.other).cpu;
-    assert!(used >= ms(20), "{used:?}");
+    // What a reading itself takes may be missing: 50 us where the CPU is emulated.
+    assert!(used >= ms(19), "{used:?}");
 }
 
 #[test]
