@@ -20,7 +20,6 @@
 //! ```
 
 mod background;
-mod beside;
 pub mod calibration;
 mod conduct;
 pub mod drain;
@@ -28,6 +27,7 @@ mod external;
 mod observer;
 mod offered;
 pub mod order;
+mod other_processes;
 pub mod pace;
 mod restart;
 pub mod room;

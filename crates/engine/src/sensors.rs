@@ -1,7 +1,7 @@
 //! What the sensors of a trial look at.
 
-use crate::beside;
 use crate::conduct::RunError;
+use crate::other_processes;
 use plimsoll_host::{
     CpuMeter, HostError, Listeners, NodeDoubt, NodeMetrics, Pid, ProcessStat, ReadTimes, Reading,
     Root, Sensors, ServiceSource, Subject, Window, difference, listeners, process_name,
@@ -172,7 +172,7 @@ pub struct TrialSensors {
     generator_cpus: CpuSet,
     quota: Option<Millicores>,
     target: ServiceTarget,
-    /// Where the service was reached.
+    /// The address at which the service answered.
     peer: Option<SocketAddr>,
 }
 
@@ -199,7 +199,7 @@ impl TrialSensors {
         }
     }
 
-    /// The same of a service that was reached at `peer`.
+    /// The same of a service that answered at `peer`.
     pub(crate) fn at(self, peer: SocketAddr) -> TrialSensors {
         TrialSensors {
             peer: Some(peer),
@@ -207,9 +207,9 @@ impl TrialSensors {
         }
     }
 
-    /// Which processes listen where the service was reached and are not of it; see [`beside::other_listeners`].
+    /// Which processes listen where the service answered and are not of it; see [`other_processes::listeners`].
     pub(crate) fn other_listeners(&self) -> Option<String> {
-        beside::other_listeners(&self.root, &self.target, self.peer?)
+        other_processes::listeners(&self.root, &self.target, self.peer?)
     }
 
     /// Sensors for a trial whose load runs in these threads of this process.

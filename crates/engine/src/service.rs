@@ -1,7 +1,7 @@
 //! Where a server runs, its processes, and the CPUs of it and of the generator.
 
-use crate::beside::{self, processes};
 use crate::conduct::RunError;
+use crate::other_processes::{self, processes};
 use crate::sensors::{ServiceMeter, ServiceTarget, TrialSensors};
 use crate::silence::probe;
 use plimsoll_host::{
@@ -201,11 +201,13 @@ impl FoundService {
         };
         let lost = self.lost_children(root);
         let lost = lost.map(|outcome| ("CPU time of children that have ended", outcome));
-        let listens = beside::other_listeners(root, &self.target, self.peer).map(|lost| {
+        let listens = other_processes::listeners(root, &self.target, self.peer).map(|lost| {
             const REMEDY: &str = "name a process or a cgroup that has all that answer, unless what listens is a proxy";
             ("CPU time of the processes that listen", missed(lost, REMEDY))
         });
-        let clients = self.is_here().then(|| beside::clients(root, self.peer));
+        let clients = self
+            .is_here()
+            .then(|| other_processes::clients(root, self.peer));
         let clients = clients.flatten().map(|lost| {
             const REMEDY: &str =
                 "end them, or take CPU use and CPU time per request for those of all clients";

@@ -126,7 +126,7 @@ impl MoveEvents {
         let mut moved = Moved::default();
         self.clear_readiness();
         let now = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
-        // All of them: the kernel tells of an event once, and a `poll` of the set uses that up.
+        // All of them: the kernel reports an event once, and a `poll` of the set uses that up.
         for thread in self.threads.values_mut() {
             drain(thread, now, &mut moved);
         }

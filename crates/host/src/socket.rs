@@ -84,7 +84,7 @@ pub struct OtherClients {
 /// # Errors
 /// The tables of the kernel cannot be read.
 pub fn other_clients(root: &Root, address: SocketAddr) -> Result<OtherClients, HostError> {
-    let address = reached(address);
+    let address = destination(address);
     let same = |at: SocketAddr| SocketAddr::new(at.ip().to_canonical(), at.port());
     let ends = sockets(root, State::Established)?.into_iter();
     let ends: BTreeMap<(SocketAddr, SocketAddr), u64> = ends
@@ -113,7 +113,7 @@ fn link(inode: u64) -> String {
 }
 
 /// Where a connection to `address` ends: the unspecified address reaches this host.
-fn reached(address: SocketAddr) -> SocketAddr {
+fn destination(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip().to_canonical() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -130,7 +130,7 @@ struct Holders {
 
 /// Of the sockets that serve `address`.
 fn holders_at(root: &Root, address: SocketAddr) -> Result<Result<Holders, Listeners>, HostError> {
-    let ip = reached(address).ip();
+    let ip = destination(address).ip();
     if !is_local(root, ip)? {
         return Ok(Err(Listeners::OtherHost));
     }

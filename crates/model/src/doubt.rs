@@ -158,7 +158,7 @@ pub enum Doubt {
     },
     /// Without what pauses of the generator and the queues that these left may have added to latencies, the
     /// capacity would be above its interval.
-    Paused {
+    GeneratorPauses {
         /// The goal.
         goal: Goal,
         /// The longest of them, in microseconds.

@@ -63,7 +63,7 @@ pub(crate) fn sentence(doubt: &Doubt) -> String {
         Doubt::UnlikeFirstAnswer { bytes } => unlike_first_answer(bytes),
         Doubt::CpuTimeVaries { by_pct } => cpu_time_varies(by_pct),
         Doubt::RisesLate { goal } => rises_late(goal),
-        Doubt::Paused {
+        Doubt::GeneratorPauses {
             goal,
             longest_us,
             without_rps,

@@ -90,15 +90,15 @@ fn unless_doubted(judged: Judgement, doubts: &[Doubt]) -> Judgement {
 
 /// What misses a rate that pauses of the generator alone may have made it miss is undecided.
 fn unless_paused(judged: Judgement, goal: Goal, above: Rate, doubts: &[Doubt]) -> Judgement {
-    let may_reach = |doubt: &Doubt| match *doubt {
-        Doubt::Paused {
+    let may_carry = |doubt: &Doubt| match *doubt {
+        Doubt::GeneratorPauses {
             goal: of,
             without_rps,
             ..
         } => of == goal && without_rps > above.get(),
         _ => false,
     };
-    match judged.holds == Holds::No && doubts.iter().any(may_reach) {
+    match judged.holds == Holds::No && doubts.iter().any(may_carry) {
         true => doubted(judged, "pauses of the generator may be why: see the report"),
         false => judged,
     }
@@ -399,7 +399,7 @@ mod tests {
     #[test]
     fn a_rate_that_pauses_may_have_made_it_miss_is_undecided() {
         let goal: Goal = "p99<10ms".parse().unwrap();
-        let doubt = Doubt::Paused {
+        let doubt = Doubt::GeneratorPauses {
             goal,
             longest_us: 5e3,
             without_rps: 120.0,

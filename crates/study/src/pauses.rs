@@ -124,7 +124,7 @@ fn doubt(
             .map_or(rate_rps > found.value, |high| rate_rps >= high),
         None => true,
     };
-    is_above.then_some(Doubt::Paused {
+    is_above.then_some(Doubt::GeneratorPauses {
         goal: found.goal,
         longest_us,
         without_rps: rate_rps,
@@ -205,7 +205,7 @@ mod tests {
             let found = asked.findings(&plan, &trials, None);
             match *doubts(&plan, &trials, &asked, &found, None) {
                 [] => None,
-                [Doubt::Paused { without_rps, .. }] => Some(without_rps),
+                [Doubt::GeneratorPauses { without_rps, .. }] => Some(without_rps),
                 ref other => panic!("{other:?}"),
             }
         };

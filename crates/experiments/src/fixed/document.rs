@@ -187,15 +187,15 @@ fn pauses(found: &FixedFindings) -> Option<String> {
     let raised = figures.into_iter().filter_map(|(name, stated, without)| {
         let (stated, without) = (stated?, without?);
         (stated >= RAISED * without)
-            .then(|| format!("{name} {} instead of {}", time_us(without), time_us(stated)))
+            .then(|| format!("{name} from {} to {}", time_us(without), time_us(stated)))
     });
     let raised: Vec<String> = raised.collect();
     if raised.is_empty() {
         return None;
     }
     Some(format!(
-        "Pauses of the generator, of up to {}, and the queues that they left at the service may have raised latencies. \
-         Without them: {}. Run it again when the machine is quieter, or at a lower rate.",
+        "Pauses of the generator, of up to {}, and the queues that they left at the service may have raised latencies, \
+         at most so: {}. Run it again when the machine is quieter, or at a lower rate.",
         time_us(found.slip_us.max?),
         raised.join(", ")
     ))

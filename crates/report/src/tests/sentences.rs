@@ -1,13 +1,15 @@
 //! What is said of cases that the snapshots do not show, as a file has it.
 
+mod doubts;
+
 use super::sample::{Experiment, Sample, about, copies, found, imported, nothing_valid, sweep};
 use super::shown::{has, has_not, is_snapshot, tally};
 use crate::chart::Charset;
 use crate::{Document, Format, Role};
 use plimsoll_model::{
     AllRequests, CapacityFinding, CapacityNote, CapacityStatus, DirectionFinding, DirectionVerdict,
-    Doubt, Estimate, Headroom, InvalidKind, LightBasis, LimitedBy, MissedBy, NeverCarried,
-    NoHeadroom, RatedRate, RestartsFinding, RunEnd, TriedAt, Workload,
+    Estimate, Headroom, InvalidKind, LightBasis, LimitedBy, MissedBy, NeverCarried, NoHeadroom,
+    RatedRate, RestartsFinding, RunEnd, TriedAt, Workload,
 };
 
 /// Cases by name, each with what is said more than of the sample that was changed, and
@@ -272,83 +274,7 @@ fn changes(cases: &mut Cases) {
         ..found.clone()
     };
     with_goal(cases, "met at saturation", saturated);
-    changes_of_the_service(cases);
-}
-
-/// Of the client's connections.
-const CONNECTIONS: [Doubt; 4] = [
-    Doubt::Connections {
-        connections: 1000,
-        streams: 1,
-        latency_us: 100e3,
-        most_rps: 10_000.0,
-        waited_pct: Some(40.0),
-    },
-    Doubt::Unserved {
-        connections: 128,
-        unserved: 124,
-    },
-    Doubt::Closed {
-        connections: 128,
-        failed_pct: 48.0,
-    },
-    Doubt::CpuLeft {
-        cpu_pct: 57.0,
-        over: 128,
-        streams: 4,
-    },
-];
-
-fn changes_of_the_service(cases: &mut Cases) {
-    let goal = "p99<10ms".parse().unwrap();
-    let others = [
-        Doubt::Clustered { goal },
-        Doubt::Shifted {
-            goal,
-            change_pct: -7.5,
-        },
-        Doubt::Trend { change_pct: 12.0 },
-        Doubt::BusyGenerator {
-            rate_rps: 6_700.0,
-            cpus: [0.94, 1.0],
-        },
-        Doubt::Disturbed { trials: 9, of: 37 },
-        Doubt::WorksOn {
-            cpu_pct: [0.4, 98.0],
-        },
-        Doubt::SlowTrials {
-            rate_rps: 4200.0,
-            ratio: 1.3,
-        },
-        Doubt::CostlyTrials {
-            rate_rps: 4200.0,
-            trials: 2,
-            of: 41,
-            ratio: 1.31,
-        },
-        Doubt::UnlikeTrials {
-            rate_rps: 4747.0,
-            rps: [2316.0, 4246.0],
-        },
-        Doubt::BodyLengths {
-            rate_rps: 1500.0,
-            bytes: [31.6, 51.0],
-        },
-        Doubt::UnlikeFirstAnswer {
-            bytes: [200.0, 100.4],
-        },
-        Doubt::CpuTimeVaries { by_pct: 3.4 },
-        Doubt::RisesLate { goal },
-        Doubt::Paused {
-            goal,
-            longest_us: 21_900.0,
-            without_rps: 3_821.0,
-        },
-    ];
-    for doubt in CONNECTIONS.into_iter().chain(others) {
-        let name = format!("a doubt: {doubt:?}");
-        cases.add(&name, sweep(), |s| s.findings.doubts = vec![doubt]);
-    }
+    doubts::each(cases);
 }
 
 fn headrooms(cases: &mut Cases) {

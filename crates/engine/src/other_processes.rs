@@ -1,5 +1,6 @@
-//! Who answers at a service's address besides it, and who asks it besides the generator: their CPU time, and that of
-//! their requests, is in no figure or in the wrong one.
+//! Processes beside a named service that listen at its address, and clients of it beside the generator.
+//!
+//! The CPU time of the first is in no figure; that of the second's requests is taken for that of the generator's.
 
 use crate::sensors::ServiceTarget;
 use plimsoll_host::{Cgroups, Pid, Root, listeners_beside, other_clients, process_name};
@@ -7,11 +8,7 @@ use std::net::SocketAddr;
 
 /// Which processes listen at `peer` and are not of a service that was named, as a sentence. `None` if there are none,
 /// or none can be seen, or the service is found by its address.
-pub(crate) fn other_listeners(
-    root: &Root,
-    target: &ServiceTarget,
-    peer: SocketAddr,
-) -> Option<String> {
+pub(crate) fn listeners(root: &Root, target: &ServiceTarget, peer: SocketAddr) -> Option<String> {
     let (named, pids) = match target {
         ServiceTarget::Process(pid) => (
             format!("neither process {pid} nor started by it"),
