@@ -131,6 +131,20 @@ impl Record {
         Ok(())
     }
 
+    /// Adds what the run was found to miss after its begin.
+    ///
+    /// # Errors
+    /// As for [`Record::append`].
+    pub fn add_requirements(
+        &mut self,
+        found: impl IntoIterator<Item = Requirement>,
+    ) -> Result<(), RecordError> {
+        self.check_writable()?;
+        self.run.requirements.extend(found);
+        write::requirements(&self.conn, &self.run.requirements)
+            .map_err(|e| RecordError::from_sqlite(&self.path, e, self.trials))
+    }
+
     fn check_writable(&self) -> Result<(), RecordError> {
         match self.writer {
             Some(_) => Ok(()),

@@ -3,7 +3,7 @@
 use crate::cell::{Json, MachineCell, insert, int, ns};
 use crate::run::Run;
 use crate::{RecordError, histogram, slots};
-use plimsoll_model::{Histogram, Phase, RunEnd, Second, Trial, TrialSetting, Verdict};
+use plimsoll_model::{Histogram, Phase, Requirement, RunEnd, Second, Trial, TrialSetting, Verdict};
 use rusqlite::{Connection, Error, Result, ToSql, Transaction, TransactionBehavior, params};
 use serde::Serialize;
 use std::path::Path;
@@ -23,6 +23,12 @@ pub(crate) fn run(conn: &Connection, run: &Run) -> Result<()> {
         ("requirements_json", &Json(&run.requirements)),
     ];
     insert(conn, "run", row)
+}
+
+/// Replaces what is known of the run's requirements.
+pub(crate) fn requirements(conn: &Connection, all: &[Requirement]) -> Result<()> {
+    conn.execute("UPDATE run SET requirements_json = ?", params![Json(&all)])?;
+    Ok(())
 }
 
 /// Records how the run ended.

@@ -24,6 +24,7 @@ use plimsoll_control::{Journal, Journals};
 use plimsoll_engine::{Observer, Outcome, RunError, conduct};
 use plimsoll_experiments::{Experiment, LoadLine, Machine, TrialOf};
 use plimsoll_host::Root;
+use plimsoll_record::RecordError;
 use std::path::Path;
 
 /// Runs an experiment as it was asked for.
@@ -79,7 +80,12 @@ fn measure<E: Experiment>(
         runner.as_mut(),
         // No other file can be asked for while a run goes on: no usage error.
         |trial| {
-            (record.append(trial)).map_err(|error| Failure::Run(error.to_string()))?;
+            let failed = |error: RecordError| Failure::Run(error.to_string());
+            record.append(trial).map_err(failed)?;
+            let missed = begin::newly_missed::<E>(record, plan, site, machine);
+            if !missed.is_empty() {
+                record.add_requirements(missed).map_err(failed)?;
+            }
             match early_end.add(trial, disturbed::busiest) {
                 Some(why) => Err(Failure::Run(why)),
                 None => Ok(()),

@@ -1,6 +1,6 @@
 //! A sweep of a real server, from the flag to the findings.
 
-use crate::common::{Ended, Folder, short};
+use crate::common::{Ended, Folder, LOUD, short, wait};
 use crate::is_root;
 use crate::nginx::Nginx;
 use plimsoll_load::known::{Behaviour, KnownServer};
@@ -82,20 +82,29 @@ fn a_sweep_finds_the_rated_rate_of_nginx_by_itself() {
 fn another_client_of_the_service_is_named() {
     let nginx = Nginx::start();
     let folder = Folder::new();
-    let run = format!("run {} --rate 50 --duration 200ms", nginx.url());
-    const NAMED: &str = "connection is open";
-    let alone = folder.run(&*run);
-    assert!(!alone.stdout.contains(NAMED), "{}", alone.stdout);
-    let _client = std::net::TcpStream::connect(nginx.at()).unwrap();
-    let beside = folder.run(&*run).stdout;
-    let says = [
-        NAMED,
-        &format!("{}, by ", nginx.at()),
-        "(",
-        "counts as that of ours",
-    ];
-    let beside = beside.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(says.iter().all(|words| beside.contains(words)), "{beside}");
+    let run = |name: &str| {
+        let (url, loud) = (nginx.url(), LOUD.join(" "));
+        format!("run {url} --rate 50 --duration 2s {loud} --no-html -o {name}")
+    };
+    let connect = || std::net::TcpStream::connect(nginx.at()).unwrap();
+    let is_named = |text: &str| {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let at = format!("connection is open to {}, by ", nginx.at());
+        text.contains(&at) && text.contains("counts as that of ours")
+    };
+    let alone = folder.run(run("alone"));
+    assert!(!is_named(&alone.stdout), "{}", alone.stdout);
+    let client = connect();
+    let beside = folder.run(run("beside"));
+    assert!(is_named(&beside.stdout), "{}", beside.stdout);
+    drop(client);
+    // The record is made when all is looked for.
+    let late = folder.spawn(run("late"));
+    wait("the record", || folder.path("late").exists());
+    let client = connect();
+    let late = String::from_utf8(late.wait_with_output().unwrap().stdout).unwrap();
+    assert!(is_named(&late), "{late}");
+    drop(client);
 }
 
 #[test]

@@ -8,7 +8,8 @@ use crate::{Record, RecordError, export_hdr};
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use plimsoll_model::{
-    CopiesPlan, Histogram, MachineUse, Phase, Plan, RunEnd, Trial, TrialSetting, YieldPlan,
+    CopiesPlan, Histogram, MachineUse, Outcome, Phase, Plan, Requirement, RunEnd, Trial,
+    TrialSetting, YieldPlan,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -84,6 +85,27 @@ fn fields_missing_in_old_records_are_none() {
     let used = serde_json::to_value(&trial(0).machine).unwrap();
     let read: MachineUse = serde_json::from_value(without(used, &["clock_ratio"])).unwrap();
     assert_eq!(read.clock_ratio, None);
+}
+
+#[test]
+fn requirements_that_are_found_later_are_added() {
+    let (_test_dir, path) = TestDir::with_record(1);
+    let later = Requirement {
+        name: "a service without other clients".to_owned(),
+        outcome: Outcome::Missed {
+            lost: "another connection is open".to_owned(),
+            remedy: "end it".to_owned(),
+        },
+    };
+    let mut record = Record::open_for_resume(&path).unwrap();
+    record.add_requirements([later.clone()]).unwrap();
+    drop(record);
+    let mut read = Record::open(&path).unwrap();
+    assert_eq!(
+        read.requirements().split_last(),
+        Some((&later, &requirements()[..]))
+    );
+    assert!(read.add_requirements([]).is_err());
 }
 
 #[test]
