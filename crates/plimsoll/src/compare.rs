@@ -13,7 +13,7 @@ use crate::session::require::{self, NoWorseBy};
 use clap::Args;
 use names::Names;
 use plimsoll_experiments::args::value::share;
-use plimsoll_model::{Comparison, Goal, Holds, Judgement, Share};
+use plimsoll_model::{Comparison, Doubt, Goal, Holds, Judgement, Share};
 use plimsoll_report::compare::{CompareReport, ComparedRun, Source, caution_sentence};
 use plimsoll_report::verdicts::Verdicts;
 use plimsoll_study::compare::{CompareError, Run, Side, compare, factors};
@@ -182,9 +182,30 @@ fn no_worse(comparison: &Comparison, loaded: &[Vec<LoadRecord>], by: Share) -> J
     {
         return judge::doubted(judged, &caution_sentence(caution));
     }
-    match judged.holds {
+    let judged = match judged.holds {
         Holds::Undecided => missed_where_kept(loaded, by).unwrap_or(judged),
         Holds::Yes | Holds::No => judged,
+    };
+    unless_paused(judged, loaded)
+}
+
+/// Pauses of the generator may have made the first machine seem to carry too little, so that no other seems worse, or
+/// another one.
+fn unless_paused(judged: Judgement, loaded: &[Vec<LoadRecord>]) -> Judgement {
+    let (first, others) = loaded.split_at(1.min(loaded.len()));
+    let understated = match judged.holds {
+        Holds::Yes => first,
+        Holds::No => others,
+        Holds::Undecided => &[],
+    };
+    let is_paused = |doubt: &Doubt| matches!(doubt, Doubt::GeneratorPauses { .. });
+    let mut runs = understated.iter().flatten();
+    match runs.find(|run| run.findings.doubts.iter().any(is_paused)) {
+        None => judged,
+        Some(run) => {
+            let why = "pauses of the generator may have lowered the capacity of";
+            judge::doubted(judged, &format!("{why} {}", run.file.display()))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::common::{Folder, has};
 use plimsoll_load::known::{Behaviour, Discipline, KnownServer};
+use std::fs;
 use std::time::Duration;
 
 const NGINX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/nginx.plimsoll");
@@ -126,6 +127,21 @@ fn a_comparison_is_judged_by_its_ratio() {
     };
     judged("no worse than x").says(2, &["'no worse by 5%'"]);
     judged("no worse by 5%").says(4, &["no worse by 5.0 %: undecided"]);
+    // The same run, as if it were another: with pauses of the generator, which may have lowered the first.
+    fs::copy(NGINX, folder.path("other")).unwrap();
+    folder.change(
+        "other",
+        "UPDATE run SET created_unix_ms = created_unix_ms + 1",
+    );
+    let paused = folder.run(format!("compare {NGINX} other --require 'no worse by 50%'"));
+    paused.says(
+        4,
+        &[
+            "undecided",
+            "pauses of the generator may have lowered the capacity of",
+            "nginx.plimsoll",
+        ],
+    );
 }
 
 #[test]
