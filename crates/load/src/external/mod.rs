@@ -93,6 +93,14 @@ impl Output {
         }
         let intended = asked.rate.get() * lasted;
         let sent = self.completed + self.errors.total();
+        let longest = self.latency.max().unwrap_or_default();
+        if longest.as_secs_f64() > EXCESS * ran.as_secs_f64() {
+            return Err(format!(
+                "it ran for {:.1} s, and says that a request took {:.1} s",
+                ran.as_secs_f64(),
+                longest.as_secs_f64()
+            ));
+        }
         // Independent users send more at times: five standard deviations.
         let chance = match format {
             LoadFormat::Pgbench | LoadFormat::Json => 5.0 * intended.sqrt(),
@@ -102,6 +110,13 @@ impl Output {
             return Err(format!(
                 "it was asked for {intended:.0} requests, and sent {sent}; {{rate}} is the rate of requests: \
                  if each iteration of a script sends several, divide it by their number"
+            ));
+        }
+        // k6 drops iterations, of which each may send several requests.
+        if format == LoadFormat::Json && (sent + self.dropped) as f64 > EXCESS * intended + chance {
+            return Err(format!(
+                "it was asked for {intended:.0} requests, sent {sent}, and says that it dropped {}",
+                self.dropped
             ));
         }
         // What was dropped was to be sent, whatever the rate of iterations was.

@@ -197,4 +197,12 @@ fn more_than_was_asked_for_or_for_another_time_is_refused() {
         let refused = work(120.0, &other, LoadFormat::Json).unwrap_err();
         assert!(refused.contains("says that it sent"), "{refused}");
     }
+    for (field, other, words) in [
+        ("240,", "240, \"dropped\": 190,", "dropped 190"),
+        ("\"100\": 1", "\"100\": 3000", "took 3.0 s"),
+    ] {
+        let other = line.replace(field, other);
+        let refused = work(120.0, &other, LoadFormat::Json).unwrap_err();
+        assert!(refused.contains(words), "{refused}");
+    }
 }
