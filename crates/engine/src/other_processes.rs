@@ -37,8 +37,8 @@ pub(crate) fn clients(root: &Root, peer: SocketAddr) -> Option<String> {
     let others = other_clients(root, peer).unwrap_or_default();
     let (open, their) = match others.connections {
         0 => return None,
-        1 => ("another connection is open", "its"),
-        _ => ("other connections are open", "their"),
+        1 => ("another connection was open", "its"),
+        _ => ("other connections were open", "their"),
     };
     let number = match others.connections {
         1 => String::new(),

@@ -30,6 +30,14 @@ pub(super) fn parse(text: &str) -> Result<Output, String> {
     let last = last.ok_or("it is empty")?;
     let line: Line = serde_json::from_str(last)
         .map_err(|error| format!("its last line is not the JSON that is expected: {error}"))?;
+    if !line.latency_ms.is_empty() && !line.latency_counts_ms.is_empty() {
+        return Err(
+            "it has latency_ms and latency_counts_ms; have it print one of them".to_owned(),
+        );
+    }
+    if line.completed == 0 && !line.latency_ms.is_empty() {
+        return Err("it has latency_ms, and nothing was completed".to_owned());
+    }
     let (latency, quantiles) = match line.latency_counts_ms.is_empty() {
         false => {
             let latency = counted(&line.latency_counts_ms)?;

@@ -27,6 +27,8 @@ pub use values::{LoadParameters, check, unknown_values};
 const MOST_BYTES: u64 = 64 << 20;
 /// As much as no generator sends in a trial.
 const MOST_REQUESTS: u64 = 1 << 40;
+/// Less than any request takes.
+const SHORTEST: Duration = Duration::from_micros(1);
 /// What rounding leaves of a time.
 const ROUNDED: f64 = 0.98;
 /// The least part of its time in which a generator sends.
@@ -159,9 +161,14 @@ pub fn read(format: LoadFormat, out: &Path, stdout: &Path) -> Result<Output, Str
     {
         return Err("it counts more requests than can be".to_owned());
     }
-    match output.latency.count() == 0 && output.completed > 0 {
-        true => Err("it says nothing of how long requests took".to_owned()),
-        false => Ok(output),
+    let says_nothing = match output.latency.max() {
+        None => "it says nothing of how long requests took",
+        Some(longest) if longest < SHORTEST => "it says that no request took 1 us",
+        Some(_) => return Ok(output),
+    };
+    match output.completed {
+        0 => Ok(output),
+        _ => Err(says_nothing.to_owned()),
     }
 }
 

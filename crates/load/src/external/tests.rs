@@ -151,6 +151,9 @@ fn any_generator_may_print_a_line_of_json() {
         r#"{"seconds": 1, "completed": 9, "latency_ms": {"50": 3, "100": 1}}"#,
         r#"{"seconds": 1, "completed": 18446744073709551615, "failed": 9, "latency_ms": {"100": 1}}"#,
         r#"{"seconds": 1, "completed": 9, "latency_counts_ms": [[1, 2]]}"#,
+        r#"{"seconds": 1, "completed": 2, "latency_counts_ms": [[1, 2]], "latency_ms": {"100": 9}}"#,
+        r#"{"seconds": 1, "completed": 2, "latency_ms": {"100": 0}}"#,
+        r#"{"seconds": 1, "completed": 0, "latency_ms": {"100": 1}}"#,
     ] {
         assert!(read_of(LoadFormat::Json, wrong, &[]).is_err(), "{wrong}");
     }

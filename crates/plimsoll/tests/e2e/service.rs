@@ -89,7 +89,7 @@ fn another_client_of_the_service_is_named() {
     let connect = || std::net::TcpStream::connect(nginx.at()).unwrap();
     let is_named = |text: &str| {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let at = format!("connection is open to {}, by ", nginx.at());
+        let at = format!("connection was open to {}, by ", nginx.at());
         text.contains(&at) && text.contains("counts as that of ours")
     };
     let alone = folder.run(run("alone"));
