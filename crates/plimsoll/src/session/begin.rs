@@ -91,20 +91,6 @@ fn check(requirements: &[Requirement]) -> Result<(), Failure> {
     fatal.map_or(Ok(()), Err)
 }
 
-/// What the run misses now and did not when it began, such as a service that it has for itself: other clients come
-/// later, too. The report names them, since a live view may have the terminal.
-pub(super) fn newly_missed<E: Experiment>(
-    record: &Record,
-    plan: &E::Plan,
-    site: &E::Site,
-    machine: &Machine,
-) -> Vec<Requirement> {
-    let known = |name: &str| record.requirements().iter().any(|one| one.name == name);
-    let mut now = E::requirements(plan, site, machine);
-    now.retain(|one| matches!(one.outcome, Outcome::Missed { .. }) && !known(&one.name));
-    now
-}
-
 const DEFAULT_FOLDER: &str = "plimsoll-runs";
 
 /// `plimsoll-runs/<time>-<experiment>.plimsoll`, in UTC.

@@ -5,6 +5,7 @@ mod args;
 mod begin;
 mod conclusion;
 mod finish;
+mod newly_missed;
 pub(crate) mod require;
 
 pub(crate) use args::FrameArgs;
@@ -24,7 +25,6 @@ use plimsoll_control::{Journal, Journals};
 use plimsoll_engine::{Observer, Outcome, RunError, conduct};
 use plimsoll_experiments::{Experiment, LoadLine, Machine, TrialOf};
 use plimsoll_host::Root;
-use plimsoll_record::RecordError;
 use std::path::Path;
 
 /// Runs an experiment as it was asked for.
@@ -74,18 +74,14 @@ fn measure<E: Experiment>(
     for trial in trials.iter() {
         early_end.add(trial, || None);
     }
-    conduct(
+    let ended = conduct(
         &E::planner(plan),
         trials,
         runner.as_mut(),
         // No other file can be asked for while a run goes on: no usage error.
         |trial| {
-            let failed = |error: RecordError| Failure::Run(error.to_string());
-            record.append(trial).map_err(failed)?;
-            let missed = begin::newly_missed::<E>(record, plan, site, machine);
-            if !missed.is_empty() {
-                record.add_requirements(missed).map_err(failed)?;
-            }
+            (record.append(trial)).map_err(|error| Failure::Run(error.to_string()))?;
+            newly_missed::add::<E>(record, (plan, site, machine))?;
             match early_end.add(trial, disturbed::busiest) {
                 Some(why) => Err(Failure::Run(why)),
                 None => Ok(()),
@@ -93,7 +89,9 @@ fn measure<E: Experiment>(
         },
         observer,
         stop.flag(),
-    )
+    )?;
+    newly_missed::add_at_end::<E>(record, (plan, site, machine))?;
+    Ok(ended)
 }
 
 fn machine(stop: &Stop) -> Machine {
