@@ -203,7 +203,7 @@ impl FoundService {
         let lost = lost.map(|outcome| ("CPU time of children that have ended", outcome));
         let listens = other_processes::listeners(root, &self.target, self.peer).map(|lost| {
             const REMEDY: &str = "name a process or a cgroup that has all that answer, unless what listens is a proxy";
-            ("CPU time of the processes that listen", missed(lost, REMEDY))
+            (Requirement::LISTENERS, missed(lost, REMEDY))
         });
         let clients = self
             .is_here()
@@ -211,7 +211,7 @@ impl FoundService {
         let clients = clients.flatten().map(|lost| {
             const REMEDY: &str =
                 "end them, or take CPU use and CPU time per request for those of all clients";
-            ("a service without other clients", missed(lost, REMEDY))
+            (Requirement::NO_OTHER_CLIENTS, missed(lost, REMEDY))
         });
         let slip = self.loaded_by.map(|by| ("slip", unknown_slip(by)));
         requirements

@@ -98,7 +98,7 @@ impl Histogram {
     }
 
     /// The value that a histogram states for this one: the highest of those
-    /// that it does not tell apart.
+    /// that have the same bucket.
     pub fn stated(&self, value: Duration) -> Duration {
         Duration::from_nanos(self.0.highest_equivalent(crate::ns::to_ns(value)))
     }

@@ -41,6 +41,19 @@ impl Requirement {
     /// The name of the requirement whose outcome says who the service is.
     pub const SERVICE: &str = "the service and its CPU time";
 
+    /// That what listens at the service's address is of the service.
+    pub const LISTENERS: &str = "CPU time of the processes that listen";
+    /// That nobody else loads the service.
+    pub const NO_OTHER_CLIENTS: &str = "a service without other clients";
+
+    /// Whether figures of the service mean something else if it is missed, and not only less is known.
+    pub fn is_about_figures(&self) -> bool {
+        // One of two services has its name at the end.
+        [Requirement::LISTENERS, Requirement::NO_OTHER_CLIENTS]
+            .iter()
+            .any(|name| self.name.starts_with(name))
+    }
+
     /// Whether a run can start in spite of it.
     pub fn can_start(&self) -> bool {
         !matches!(self.outcome, Outcome::Failed { .. })

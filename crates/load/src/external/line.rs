@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<Output, String> {
             "it has latency_ms and latency_counts_ms; have it print one of them".to_owned(),
         );
     }
-    if line.completed == 0 && !line.latency_ms.is_empty() {
+    if line.completed == 0 && line.latency_ms.values().any(|ms| *ms > 0.0) {
         return Err("it has latency_ms, and nothing was completed".to_owned());
     }
     let (latency, quantiles) = match line.latency_counts_ms.is_empty() {

@@ -177,7 +177,8 @@ fn the_work_of_a_trial_is_what_was_asked_for() {
     assert_eq!((done.intended, done.sent, done.completed), (200, 160, 150));
     let dropped = line.replace("\"failed\"", "\"dropped\": 90, \"failed\"");
     assert_eq!(work(100.0, &dropped, LoadFormat::K6).unwrap().intended, 250);
-    let none = r#"{"seconds": 2, "completed": 0, "failed": 200, "latency_ms": {}}"#;
+    let none =
+        r#"{"seconds": 2, "completed": 0, "failed": 200, "latency_ms": {"50": 0, "100": 0}}"#;
     assert_eq!(
         work(100.0, none, LoadFormat::K6).unwrap().errors.status,
         200

@@ -5,8 +5,8 @@ mod args;
 mod begin;
 mod conclusion;
 mod finish;
-mod newly_missed;
 pub(crate) mod require;
+mod requirements;
 
 pub(crate) use args::FrameArgs;
 pub(crate) use conclusion::{Conclusion, plan, rendered, trials};
@@ -81,7 +81,7 @@ fn measure<E: Experiment>(
         // No other file can be asked for while a run goes on: no usage error.
         |trial| {
             (record.append(trial)).map_err(|error| Failure::Run(error.to_string()))?;
-            newly_missed::add::<E>(record, (plan, site, machine))?;
+            requirements::add_missed::<E>(record, (plan, site, machine))?;
             match early_end.add(trial, disturbed::busiest) {
                 Some(why) => Err(Failure::Run(why)),
                 None => Ok(()),
@@ -90,7 +90,9 @@ fn measure<E: Experiment>(
         observer,
         stop.flag(),
     )?;
-    newly_missed::add_at_end::<E>(record, (plan, site, machine))?;
+    if ended == Outcome::Complete {
+        requirements::add_missed_at_end::<E>(record, (plan, site, machine))?;
+    }
     Ok(ended)
 }
 

@@ -98,7 +98,7 @@ fn another_client_of_the_service_is_named() {
     let beside = folder.run(run("beside"));
     assert!(is_named(&beside.stdout), "{}", beside.stdout);
     drop(client);
-    // The record is made when all is looked for.
+    // The record is made after the first look for clients.
     let late = folder.spawn(run("late"));
     wait("the record", || folder.path("late").exists());
     let client = connect();

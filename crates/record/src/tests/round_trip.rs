@@ -91,7 +91,7 @@ fn fields_missing_in_old_records_are_none() {
 fn requirements_that_are_found_later_are_added() {
     let (_test_dir, path) = TestDir::with_record(1);
     let later = Requirement {
-        name: "a service without other clients".to_owned(),
+        name: Requirement::NO_OTHER_CLIENTS.to_owned(),
         outcome: Outcome::Missed {
             lost: "another connection is open".to_owned(),
             remedy: "end it".to_owned(),

@@ -5,7 +5,7 @@ use super::run::Run;
 use super::tally::{TrialTally, reason, retry_when};
 use super::{Fact, Facts};
 use crate::number::{counted, pct};
-use crate::sentence::{Sentence, words_of};
+use crate::sentence::{Sentence, capital, words_of};
 use crate::table::Ink;
 use plimsoll_model::{
     Bounds, InterruptTime, Outcome, Provenance, Requirement, RunEnd, safe, shell_word,
@@ -80,8 +80,21 @@ pub(super) fn unseen(run: &Run<'_>) -> Option<Sentence> {
     })
 }
 
+/// Why figures of the service may mean something else.
+pub(super) fn figures(run: &Run<'_>) -> Vec<Sentence> {
+    let missed = |r: &Requirement| match &r.outcome {
+        Outcome::Missed { lost, remedy } if r.is_about_figures() => {
+            Some(Ink::Yellow.says(format!("{}; {}.", capital(&safe(lost)), safe(remedy))))
+        }
+        _ => None,
+    };
+    run.requirements.iter().filter_map(missed).collect()
+}
+
+/// What is unknown; the rest is in [`figures`].
 pub(super) fn lacking(run: &Run<'_>) -> Facts {
     let missed = |r: &Requirement| match &r.outcome {
+        _ if r.is_about_figures() => None,
         Outcome::Met { .. } => None,
         Outcome::Missed { lost: why, .. } | Outcome::Failed { why, .. } => {
             Some(Fact::new(r.name.clone(), why.clone()))

@@ -139,9 +139,11 @@ fn limits(run: &Run<'_>) -> Vec<El> {
     let ended = frame::ended(run).map(|sentence| sentence.text);
     let doubt = |text: String| el("p").class("doubt yellow").with(typeset(&text));
     let unseen = frame::unseen(run).map(|sentence| sentence.text);
+    let figures = frame::figures(run).into_iter().map(|one| one.text);
     [ended, many, unseen]
         .into_iter()
         .flatten()
+        .chain(figures)
         .map(doubt)
         .collect()
 }

@@ -41,7 +41,7 @@ pub(super) fn text(document: &Document<'_>, look: Look) -> String {
             frame::view(run),
             frame::ended(run),
         ];
-        out.paragraph(sentences.into_iter().flatten());
+        out.paragraph(sentences.into_iter().flatten().chain(frame::figures(run)));
     }
     let answers = document.sentences(Role::Answer);
     out.paragraph(answers.chain(document.sentences(Role::Doubt)));

@@ -116,6 +116,26 @@ fn every_document_says_what_the_host_lacks_and_how_many_trials_are_invalid() {
 }
 
 /// What a page has as data, with the JSON that the document is in.
+#[test]
+fn what_questions_the_figures_is_above_them_and_not_among_what_lacks() {
+    let mut sample = sweep();
+    sample.requirements.push(Requirement {
+        name: Requirement::NO_OTHER_CLIENTS.to_owned(),
+        outcome: Outcome::Missed {
+            lost: "another connection was open: its requests count".to_owned(),
+            remedy: "end it".to_owned(),
+        },
+    });
+    const SAYS: &str = "Another connection was open: its requests count; end it.";
+    let page = sample.shown(Format::Html);
+    let (at, table) = (page.find(SAYS).unwrap(), page.find("<table").unwrap());
+    assert!(at < table, "{at} {table}");
+    assert_eq!(count(&page, SAYS), 1);
+    let text = sample.flat();
+    assert_eq!(count(&text, SAYS), 1, "{text}");
+    assert!(!text.contains(Requirement::NO_OTHER_CLIENTS), "{text}");
+}
+
 fn page_and_json(document: &Document<'_>) -> [String; 2] {
     [Format::Html, Format::Json].map(|format| shown(document, format))
 }

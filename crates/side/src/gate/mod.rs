@@ -162,7 +162,7 @@ impl Gating {
     }
 
     /// When to call [`Gating::round`] at the latest, and what becomes readable when to call it
-    /// before, where the kernel tells of tasks that move.
+    /// before, where the kernel reports tasks that move.
     pub fn due(&self) -> (Instant, Option<BorrowedFd<'_>>) {
         let (looks, ready) = self.watch.ready(Instant::now());
         (looks.map_or(self.due, |at| at.min(self.due)), ready)

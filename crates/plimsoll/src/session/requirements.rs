@@ -1,5 +1,5 @@
-//! What a run misses that it did not when it began, such as a service that it has for itself: other clients come
-//! later, too. It goes into the record and so into the report, since a live view may have the terminal.
+//! Requirements that are missed after the run began, such as a service without other clients. They are added to the
+//! record, so that the report states them: a live view may have the terminal.
 
 use crate::failure::Failure;
 use plimsoll_experiments::{Experiment, Machine};
@@ -7,7 +7,7 @@ use plimsoll_model::{Outcome, Requirement};
 use plimsoll_record::Record;
 use std::time::Duration;
 
-/// How often the end of a run looks: a client that connects again and again is connected at one of these times.
+/// A client that connects again and again is likely connected at one of these times.
 const LOOKS_AT_END: u32 = 7;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
@@ -17,8 +17,8 @@ type Place<'a, E> = (
     &'a Machine,
 );
 
-/// Adds what is missed now, between two trials.
-pub(super) fn add<E: Experiment>(
+/// Adds what is missed now; for the time between two trials.
+pub(super) fn add_missed<E: Experiment>(
     record: &mut Record,
     (plan, site, machine): Place<'_, E>,
 ) -> Result<(), Failure> {
@@ -31,8 +31,8 @@ pub(super) fn add<E: Experiment>(
     added.map_err(|error| Failure::Run(error.to_string()))
 }
 
-/// The same of a service, several times in a third of a second.
-pub(super) fn add_at_end<E: Experiment>(
+/// The same at the end of a run with a service, several times in a third of a second.
+pub(super) fn add_missed_at_end<E: Experiment>(
     record: &mut Record,
     place: Place<'_, E>,
 ) -> Result<(), Failure> {
@@ -42,7 +42,7 @@ pub(super) fn add_at_end<E: Experiment>(
     }
     for _ in 0..LOOKS_AT_END {
         std::thread::sleep(BETWEEN_LOOKS);
-        add::<E>(record, place)?;
+        add_missed::<E>(record, place)?;
     }
     Ok(())
 }
