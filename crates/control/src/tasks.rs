@@ -110,6 +110,9 @@ pub(crate) fn signal(
             true => kill_process(raw, signal),
             false => Ok(()),
         },
+        // Its number is in use for as long as others hold it, as that of a session is, but the process has been
+        // reaped: `EINVAL`, and `ENOENT` since Linux 6.16.
+        Err(Errno::INVAL | Errno::NOENT) => Ok(()),
         Err(errno) => Err(errno),
     };
     outcome(sent, pid, SENT)
@@ -354,6 +357,18 @@ mod tests {
             reaped: CpuTime::ZERO,
             threads: 1,
         }
+    }
+
+    #[test]
+    fn a_number_of_no_process_is_one_that_has_ended() {
+        // The kernel answers for the number of a thread as for that of a process that is being reaped.
+        let thread = std::thread::spawn(|| rustix::thread::gettid().as_raw_pid());
+        let own = rustix::thread::gettid().as_raw_pid();
+        assert_ne!(own, std::process::id().cast_signed(), "a test has a thread");
+        let unasked = || unreachable!("there is no process to ask about");
+        signal(own.cast_unsigned(), Signal::TERM, unasked).unwrap();
+        let ended = thread.join().unwrap();
+        signal(ended.cast_unsigned(), Signal::TERM, unasked).unwrap();
     }
 
     #[test]

@@ -96,11 +96,18 @@ fn select(names: &[String]) -> Result<Vec<&'static str>, XtaskError> {
 }
 
 /// The whole workspace's features, so that the crates of others are those that
-/// `cargo test` built.
+/// `cargo test` built. Without optimization where it pays: it is built for minutes of fuzzing.
 fn build() -> Result<(), XtaskError> {
     let mut build = cargo::command();
     build.args(["build", "--workspace", "--locked", "--bin", "plimsoll-fuzz"]);
     build.args(["--features", "plimsoll-fuzz/libfuzzer"]);
+    for profile in [
+        "dev",
+        "dev.package.plimsoll-study",
+        "dev.package.plimsoll-simulate",
+    ] {
+        build.args(["--config", &format!("profile.{profile}.opt-level=0")]);
+    }
     build.env(
         "RUSTC_WORKSPACE_WRAPPER",
         folder().join("rustc-with-coverage"),

@@ -103,8 +103,9 @@ impl Curve {
     /// Royal Statistical Society B 10, 1948), binomial for a correlation of 0.
     fn ln_likelihoods(&self, (missed, kept): Outcome) -> Vec<f64> {
         let (apart, alike) = (1.0 - self.correlation, self.correlation);
-        // A logarithm of a few factors together takes as long as one of each.
-        const TOGETHER: u32 = 16;
+        // A logarithm of many factors together takes as long as one of each. Their product is a normal number:
+        // each is at least LEAST / 10, and less than 2^21 for a million runs.
+        const TOGETHER: u32 = 48;
         let product = |probability: f64, count: u32| {
             let factor = |i: u32| probability * apart + f64::from(i) * alike;
             let parts = (0..count).step_by(TOGETHER as usize).map(|first| {
