@@ -3,8 +3,12 @@
 //! The CPU time of the first is in no figure; that of the second's requests is taken for that of the generator's.
 
 use crate::sensors::ServiceTarget;
-use plimsoll_host::{Cgroups, Pid, Root, listeners_beside, other_clients, process_name};
+use plimsoll_host::{
+    Cgroups, Pid, Root, ended_connections, listeners_beside, other_clients, process_name,
+};
+use plimsoll_load::http::was_own_port;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// Which processes listen at `peer` and are not of a service that was named, as a sentence. `None` if there are none,
 /// or none can be seen, or the service is found by its address.
@@ -50,6 +54,20 @@ pub(crate) fn clients(root: &Root, peer: SocketAddr) -> Option<String> {
     };
     Some(format!(
         "{number}{open} to {peer}{by}: the CPU time of {their} requests counts as that of ours"
+    ))
+}
+
+/// The same of connections that have ended in the last `within`.
+pub(crate) fn departed_clients(root: &Root, peer: SocketAddr, within: Duration) -> Option<String> {
+    let ended = ended_connections(root, peer, within, was_own_port).unwrap_or_default();
+    let (connections, was, its) = match ended {
+        0 => return None,
+        1 => ("connection", "was", "its"),
+        _ => ("connections", "were", "their"),
+    };
+    Some(format!(
+        "{ended} {connections} to {peer} that {was} not ours ended during a trial: the CPU time of {its} requests \
+         counts as that of ours"
     ))
 }
 

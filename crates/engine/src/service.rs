@@ -179,8 +179,8 @@ impl FoundService {
         ServiceMeter::new(root, &self.target)
     }
 
-    /// What was found of it, and what is missed.
-    pub fn requirements(&self, root: &Root, cpus: &CpuPlan) -> Vec<Requirement> {
+    /// What was found of it, and what is missed. A trial ended just now, whose window began `since`; zero without one.
+    pub fn requirements(&self, root: &Root, cpus: &CpuPlan, since: Duration) -> Vec<Requirement> {
         let requirements = [
             (
                 match self.probe {
@@ -205,10 +205,7 @@ impl FoundService {
             const REMEDY: &str = "name a process or a cgroup that has all that answer, unless what listens is a proxy";
             (Requirement::LISTENERS, missed(lost, REMEDY))
         });
-        let clients = self
-            .is_here()
-            .then(|| other_processes::clients(root, self.peer));
-        let clients = clients.flatten().map(|lost| {
+        let clients = self.other_clients(root, since).map(|lost| {
             const REMEDY: &str =
                 "end them, or take CPU use and CPU time per request for those of all clients";
             (Requirement::NO_OTHER_CLIENTS, missed(lost, REMEDY))
@@ -222,6 +219,18 @@ impl FoundService {
             .chain(slip)
             .map(requirement)
             .collect()
+    }
+
+    fn other_clients(&self, root: &Root, since: Duration) -> Option<String> {
+        if !self.is_here() {
+            return None;
+        }
+        let connected = other_processes::clients(root, self.peer);
+        // Those of a load command have ended with it.
+        match self.loaded_by {
+            Some(_) => connected,
+            None => connected.or_else(|| other_processes::departed_clients(root, self.peer, since)),
+        }
     }
 
     /// A process of it that does not wait for its children: the parents' counters

@@ -73,11 +73,11 @@ impl Site {
         }
     }
 
-    /// What was found of the workload, and what is missed.
-    pub fn requirements(&self, root: &Root, cpus: &CpuPlan) -> Vec<Requirement> {
+    /// As of [`FoundService::requirements`].
+    pub fn requirements(&self, root: &Root, cpus: &CpuPlan, since: Duration) -> Vec<Requirement> {
         match self {
             Site::Here(_) => Vec::new(),
-            Site::Server(found) => found.requirements(root, cpus),
+            Site::Server(found) => found.requirements(root, cpus, since),
         }
     }
 

@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The machine of a run, and the means to change it.
 pub struct Machine {
@@ -298,11 +299,13 @@ pub trait Experiment: Sized + 'static {
         Vec::new()
     }
 
-    /// The requirements of the plan, and whether the machine meets them.
+    /// The requirements of the plan, and whether the machine meets them. A trial ended just now, whose window began
+    /// `since`; zero without one.
     fn requirements(
         _plan: &Self::Plan,
         _site: &Self::Site,
         _machine: &Machine,
+        _since: Duration,
     ) -> Vec<Requirement> {
         Vec::new()
     }

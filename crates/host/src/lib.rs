@@ -101,7 +101,9 @@ pub use requirements::requirements;
 pub use root::Root;
 pub use run_delay::{DelayScope, RunDelays, Waited};
 pub use sensors::{Sensors, ServiceSource, Subject};
-pub use socket::{Listeners, OtherClients, listeners, listeners_beside, other_clients};
+pub use socket::{
+    Listeners, OtherClients, ended_connections, listeners, listeners_beside, other_clients,
+};
 pub use stat::CpuTimes;
 pub use task_status::{TaskStatus, cgroups_of, processes_started, thread_started, threads_of};
 pub use topology::{Vicinity, cores_of, vicinity};

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
 
 /// The processes that listen at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -107,6 +108,37 @@ pub fn other_clients(root: &Root, address: SocketAddr) -> Result<OtherClients, H
     })
 }
 
+/// How many connections with the service at `address` of this host ended in the last `within`, at most a minute, but
+/// for those whose client had a port that `is_ours`.
+///
+/// The side that closes first is in TIME_WAIT for a minute (`TCP_TIMEWAIT_LEN` in include/net/tcp.h), and the table has
+/// what is left of it. Not seen are those that a client on another host closed.
+///
+/// # Errors
+/// The tables of the kernel cannot be read.
+pub fn ended_connections(
+    root: &Root,
+    address: SocketAddr,
+    within: Duration,
+    is_ours: impl Fn(u16) -> bool,
+) -> Result<usize, HostError> {
+    const TIME_WAIT: Duration = Duration::from_secs(60);
+    let address = destination(address);
+    let same = |at: SocketAddr| SocketAddr::new(at.ip().to_canonical(), at.port());
+    let client = |socket: &Socket| match (same(socket.at), same(socket.remote)) {
+        (at, remote) if at == address => Some(remote),
+        (at, remote) if remote == address => Some(at),
+        _ => None,
+    };
+    let ended = sockets(root, State::TimeWait)?
+        .into_iter()
+        .filter(|socket| {
+            let since = TIME_WAIT.saturating_sub(root.tick().times(socket.timer));
+            since < within && client(socket).is_some_and(|client| !is_ours(client.port()))
+        });
+    Ok(ended.count())
+}
+
 /// What the links of a socket in /proc/PID/fd are to.
 fn link(inode: u64) -> String {
     format!("socket:[{inode}]")
@@ -187,6 +219,8 @@ fn classify(holders: Vec<Pid>, unreadable: usize) -> Listeners {
 struct Socket {
     at: SocketAddr,
     remote: SocketAddr,
+    /// Until its timer expires, in ticks.
+    timer: u64,
     inode: u64,
 }
 
@@ -194,6 +228,7 @@ struct Socket {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Established,
+    TimeWait,
     Listen,
 }
 
@@ -201,6 +236,7 @@ impl State {
     fn code(self) -> &'static str {
         match self {
             State::Established => "01",
+            State::TimeWait => "06",
             State::Listen => "0A",
         }
     }
@@ -225,7 +261,7 @@ fn sockets(root: &Root, state: State) -> Result<Vec<Socket>, HostError> {
 fn socket(line: &str, asked: State) -> Result<Option<Socket>, Malformed> {
     let malformed = || Malformed::new("a line of a TCP socket", line);
     let words: Vec<&str> = line.split_ascii_whitespace().take(10).collect();
-    let [_, local, remote, state, _, _, _, _, _, inode] = words[..] else {
+    let [_, local, remote, state, _, timer, _, _, _, inode] = words[..] else {
         return Err(malformed());
     };
     if state != asked.code() {
@@ -234,8 +270,14 @@ fn socket(line: &str, asked: State) -> Result<Option<Socket>, Malformed> {
     Ok(Some(Socket {
         at: address(local).ok_or_else(malformed)?,
         remote: address(remote).ok_or_else(malformed)?,
+        timer: ticks(timer).ok_or_else(malformed)?,
         inode: inode.parse().map_err(|_| malformed())?,
     }))
+}
+
+/// `03:00001770`: the kind of the timer, and the time left, both in hexadecimal.
+fn ticks(text: &str) -> Option<u64> {
+    u64::from_str_radix(text.split_once(':')?.1, 16).ok()
 }
 
 /// `0100007F:1F90`: each four bytes of the address as a number in host byte

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_not_followed_whoever_made_it() {
+    fn a_link_is_not_followed() {
         let dir = tempfile::tempdir().unwrap();
         let (mine, link) = (dir.path().join("mine"), dir.path().join("link"));
         std::os::unix::fs::symlink(&mine, &link).unwrap();

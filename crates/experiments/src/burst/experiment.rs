@@ -17,6 +17,7 @@ use plimsoll_model::{
 };
 use plimsoll_report::Document;
 use plimsoll_report::chart::LiveCharts;
+use std::time::Duration;
 
 /// What does a server burn while it has nothing to do?
 #[derive(Debug)]
@@ -109,10 +110,15 @@ impl Experiment for Burst {
         named.into_iter().collect()
     }
 
-    fn requirements(plan: &BurstPlan, site: &BurstSite, machine: &Machine) -> Vec<Requirement> {
+    fn requirements(
+        plan: &BurstPlan,
+        site: &BurstSite,
+        machine: &Machine,
+        since: Duration,
+    ) -> Vec<Requirement> {
         let of_each = plan.loads().zip(&site.sites);
         let requirements = of_each.map(|((target, load), site)| {
-            let mut of = site.requirements(&machine.root, &load.run.cpus);
+            let mut of = site.requirements(&machine.root, &load.run.cpus, since);
             if target == Target::Against {
                 of.iter_mut().for_each(|one| one.name += ", of --against");
             }

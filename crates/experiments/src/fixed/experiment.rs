@@ -15,6 +15,7 @@ use plimsoll_model::{
     human_minutes,
 };
 use plimsoll_report::Document;
+use std::time::Duration;
 
 pub(super) type FixedTrial = Trial<AtRate, FixedOutcome>;
 
@@ -95,8 +96,13 @@ impl Experiment for FixedRate {
         given_again::flags_to_resume(&plan.load)
     }
 
-    fn requirements(plan: &FixedPlan, site: &Site, machine: &Machine) -> Vec<Requirement> {
-        site.requirements(&machine.root, &plan.load.run.cpus)
+    fn requirements(
+        plan: &FixedPlan,
+        site: &Site,
+        machine: &Machine,
+        since: Duration,
+    ) -> Vec<Requirement> {
+        site.requirements(&machine.root, &plan.load.run.cpus, since)
     }
 
     fn planner(plan: &FixedPlan) -> impl Planner<Setting = AtRate, Outcome = FixedOutcome> {

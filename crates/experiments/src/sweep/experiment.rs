@@ -123,8 +123,13 @@ impl Experiment for Sweep {
         restart.chain(load).collect()
     }
 
-    fn requirements(plan: &Plan, site: &Site, machine: &Machine) -> Vec<Requirement> {
-        site.requirements(&machine.root, &plan.run.cpus)
+    fn requirements(
+        plan: &Plan,
+        site: &Site,
+        machine: &Machine,
+        since: Duration,
+    ) -> Vec<Requirement> {
+        site.requirements(&machine.root, &plan.run.cpus, since)
     }
 
     fn planner(plan: &Plan) -> impl Planner<Setting = Setting, Outcome = ()> {

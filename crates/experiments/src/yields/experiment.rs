@@ -16,6 +16,7 @@ use plimsoll_model::{
 };
 use plimsoll_report::Document;
 use plimsoll_report::yields::YieldPicture;
+use std::time::Duration;
 
 /// The service's default load.
 const LOAD_PCT: f64 = 60.0;
@@ -107,8 +108,13 @@ impl Experiment for Yield {
         }
     }
 
-    fn requirements(plan: &YieldPlan, site: &Site, machine: &Machine) -> Vec<Requirement> {
-        site.requirements(&machine.root, &plan.load.run.cpus)
+    fn requirements(
+        plan: &YieldPlan,
+        site: &Site,
+        machine: &Machine,
+        since: Duration,
+    ) -> Vec<Requirement> {
+        site.requirements(&machine.root, &plan.load.run.cpus, since)
     }
 
     fn planner(plan: &YieldPlan) -> impl Planner<Setting = YieldSetting, Outcome = YieldOutcome> {

@@ -14,6 +14,12 @@ fn connection(at: &str, remote: &str, state: &str, inode: u64) -> String {
     format!("   0: {at} {remote} {state} 0:0 00:0 0 0 0 {inode} 1 0 100\n")
 }
 
+/// In TIME_WAIT, with so much of its minute left.
+fn ended(at: &str, remote: &str, left: u64) -> String {
+    let line = connection(at, remote, "06", 0);
+    line.replace(" 00:0 ", &format!(" 03:{:08X} ", left * 100))
+}
+
 fn hex(at: &str) -> String {
     let at: SocketAddr = at.parse().unwrap();
     let ip: String = match at.ip() {
@@ -138,6 +144,33 @@ fn clients_are_all_connections_but_those_of_this_process() {
     assert_eq!(found(at), expected);
     assert_eq!(found("0.0.0.0:8080"), expected);
     assert_eq!(found("127.0.0.1:8082"), OtherClients::default());
+}
+
+#[test]
+fn connections_that_have_ended_count_if_they_are_of_others_and_recent() {
+    let (at, mapped) = ("127.0.0.1:8080", "[::ffff:127.0.0.1]:8080");
+    let v4 = [
+        ended("127.0.0.1:4001", at, 59),
+        ended("127.0.0.1:4002", at, 51),
+        ended("127.0.0.1:4003", at, 49),
+        // The service closed first.
+        ended(at, "192.0.2.9:4004", 60),
+        ended(at, "127.0.0.1:4005", 60),
+        ended("127.0.0.1:4006", "127.0.0.1:8081", 60),
+        connection("127.0.0.1:4007", at, "01", 71),
+    ];
+    let v6 = [ended(mapped, "[::ffff:192.0.2.9]:4008", 60)];
+    let tree = tree(&v4, &v6);
+    let found = |at: &str, within| {
+        let within = Duration::from_secs(within);
+        let is_ours = |port| port == 4005;
+        ended_connections(tree.root(), at.parse().unwrap(), within, is_ours).unwrap()
+    };
+    assert_eq!(found(at, 10), 4, "4001, 4002, 4004, 4008");
+    assert_eq!(found("0.0.0.0:8080", 10), 4);
+    assert_eq!(found(at, 20), 5);
+    assert_eq!(found(at, 0), 0);
+    assert_eq!(found("127.0.0.1:8082", 60), 0);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::Job;
 use super::http2::Http2;
+use super::local_ports;
 use super::parser::{Answer, Parser, Progress};
 use super::request::Writer;
 use super::target::Target;
@@ -402,7 +403,11 @@ fn begin_connect(address: SocketAddr) -> Result<TcpStream, Errno> {
     // A request is one write: Nagle's algorithm would only delay it.
     sockopt::set_tcp_nodelay(&socket, true)?;
     match connect(&socket, &address) {
-        Ok(()) | Err(Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
+        Ok(()) | Err(Errno::INPROGRESS) => {
+            let stream = TcpStream::from(socket);
+            local_ports::note(&stream);
+            Ok(stream)
+        }
         Err(e) => Err(e),
     }
 }

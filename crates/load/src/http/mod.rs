@@ -60,6 +60,7 @@ mod deadlines;
 mod flag_file;
 mod http2;
 mod limits;
+mod local_ports;
 mod mix;
 mod pacer;
 mod parser;
@@ -77,6 +78,7 @@ mod wakeup;
 mod worker;
 
 pub use limits::possible_connections;
+pub use local_ports::was_own_port;
 pub use mix::{describe_requests, percent_encoded};
 pub use parser::answers;
 pub use probe::Probe;

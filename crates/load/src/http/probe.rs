@@ -1,6 +1,7 @@
 //! Checks the service with one request before the load.
 
 use super::http2;
+use super::local_ports;
 use super::parser::{Answer, GrpcStatus, MAX_HEAD, Parser, Progress, location};
 use super::probe_error::{ProbeError, TimeLimit, shown_location};
 use super::request::Request;
@@ -181,6 +182,7 @@ impl Exchange {
             };
             match result {
                 Ok(stream) => {
+                    local_ports::note(&stream);
                     target.use_address(peer);
                     let session = target.session().map_err(ProbeError::Tls)?;
                     return Ok(Exchange {

@@ -53,8 +53,8 @@ pub enum ComparisonCaution {
         /// Half the width of its interval, in percent of it.
         half_width_pct: f64,
     },
-    /// A goal that is a multiple of a machine's own latency is another promise
-    /// on each of them.
+    /// A goal that is a multiple of a machine's own latency asks for another
+    /// latency on each of them.
     RelativeGoal {
         /// The goal.
         goal: Goal,

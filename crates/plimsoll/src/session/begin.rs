@@ -12,7 +12,7 @@ use plimsoll_host::Root;
 use plimsoll_model::{Mismatch, Outcome, Requirement, RunEnd, safe, utc_stamp};
 use plimsoll_record::{NewRun, Record, check_folder};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 pub(super) struct Begun<E: Experiment> {
     pub(super) record: Record,
@@ -40,7 +40,7 @@ pub(super) fn new<E: Experiment>(
     let Prepared { plan, site, notes } = E::prepare(args, machine)?;
     require::check::<E>(&plan, &frame.require)?;
     notes.iter().for_each(|text| note(&format!("note: {text}")));
-    let mut requirements = E::requirements(&plan, &site, machine);
+    let mut requirements = E::requirements(&plan, &site, machine, Duration::ZERO);
     check(&requirements)?;
     requirements.extend(plimsoll_host::requirements(&machine.root));
     let provenance = plimsoll_host::provenance(&machine.root, env!("CARGO_PKG_VERSION"));

@@ -81,7 +81,8 @@ fn measure<E: Experiment>(
         // No other file can be asked for while a run goes on: no usage error.
         |trial| {
             (record.append(trial)).map_err(|error| Failure::Run(error.to_string()))?;
-            requirements::add_missed::<E>(record, (plan, site, machine))?;
+            let since = trial.took.saturating_sub(trial.warm_up);
+            requirements::add_missed::<E>(record, (plan, site, machine), since)?;
             match early_end.add(trial, disturbed::busiest) {
                 Some(why) => Err(Failure::Run(why)),
                 None => Ok(()),

@@ -17,12 +17,13 @@ type Place<'a, E> = (
     &'a Machine,
 );
 
-/// Adds what is missed now; for the time between two trials.
+/// Adds what is missed now, after a trial whose window began `since`.
 pub(super) fn add_missed<E: Experiment>(
     record: &mut Record,
     (plan, site, machine): Place<'_, E>,
+    since: Duration,
 ) -> Result<(), Failure> {
-    let mut found = E::requirements(plan, site, machine);
+    let mut found = E::requirements(plan, site, machine, since);
     found.retain(|one| matches!(one.outcome, Outcome::Missed { .. }) && !is_known(record, one));
     if found.is_empty() {
         return Ok(());
@@ -42,7 +43,7 @@ pub(super) fn add_missed_at_end<E: Experiment>(
     }
     for _ in 0..LOOKS_AT_END {
         std::thread::sleep(BETWEEN_LOOKS);
-        add_missed::<E>(record, place)?;
+        add_missed::<E>(record, place, Duration::ZERO)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::common::{Ended, Folder, LOUD, short, wait};
 use crate::is_root;
 use crate::nginx::Nginx;
 use plimsoll_load::known::{Behaviour, KnownServer};
+use std::thread;
 use std::time::Duration;
 
 #[test]
@@ -105,6 +106,17 @@ fn another_client_of_the_service_is_named() {
     let late = String::from_utf8(late.wait_with_output().unwrap().stdout).unwrap();
     assert!(is_named(&late), "{late}");
     drop(client);
+    // One that is gone whenever it is looked for.
+    let mut visited = folder.spawn(run("visited"));
+    wait("the record", || folder.path("visited").exists());
+    while visited.try_wait().unwrap().is_none() {
+        drop(connect());
+        thread::sleep(Duration::from_millis(100));
+    }
+    let visited = String::from_utf8(visited.wait_with_output().unwrap().stdout).unwrap();
+    let words = visited.split_whitespace().collect::<Vec<_>>().join(" ");
+    let visits = format!("connections to {} that were not ours ended", nginx.at());
+    assert!(words.contains(&visits) || is_named(&visited), "{visited}");
 }
 
 #[test]

@@ -128,7 +128,7 @@ pub struct TwoWakeUps {
     pub slower_share: f64,
 }
 
-/// Kinds of wake-ups are told apart from this ratio on: less is the machine's.
+/// Two kinds of wake-ups differ by at least this ratio: less is the machine's.
 const WAKE_UPS_APART: f64 = 2.0;
 
 /// Whether the wake-up times of the peaks of some trials, in microseconds, are of two kinds
