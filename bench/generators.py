@@ -14,10 +14,11 @@ and read as the cheapest one here (its CPU time at the highest rate), and sleeps
 the price that a sleep and wake-up has here if its timer is set while an earlier one runs,
 and wakes a server once after each sleep at the price of that.
 
-    bench/generators.py [--rounds 5] [--seconds 5] [--wrk2 PATH] [--k6 PATH]
+    bench/generators.py [--rounds 5] [--seconds 5] [--wrk2 PATH] [--k6 PATH] [--before PATH]
 
 Needs nginx, and cargo's oha, as bench/http_bench.py does. wrk2 is built from its
-source and k6 by `go install go.k6.io/k6@latest`; without a path each is left out.
+source and k6 by `go install go.k6.io/k6@latest`; without a path each is left out. PATH of --before is
+the example drive of plimsoll-load, built from an older commit.
 """
 
 import argparse
@@ -33,7 +34,7 @@ import sys
 import tempfile
 import time
 
-from http_bench import CONNECTIONS, REPO, Nginx, install_what_is_missing, microseconds, plimsoll, run
+from http_bench import CONNECTIONS, DRIVE, REPO, Nginx, install_what_is_missing, microseconds, plimsoll, run
 
 RATES = [5_000, 20_000, 60_000]
 ERROR_AT = 20_000
@@ -47,9 +48,8 @@ export default function () { http.get('URL'); }
 """
 
 
-def of_plimsoll(url, seconds, rate):
-    program = os.path.join(REPO, "target/release/examples/drive")
-    result = plimsoll(url, seconds, rate)
+def of_plimsoll(url, seconds, rate, program=DRIVE):
+    result = plimsoll(url, seconds, rate, program)
     output, _ = run([program, "http", url, str(rate), str(seconds), str(CONNECTIONS), "1"])
     result["p50_us"] = microseconds(re.search(r"latency +50% (\S+)", output).group(1))
     return result
@@ -228,6 +228,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=5)
     parser.add_argument("--wrk2")
     parser.add_argument("--k6")
+    parser.add_argument("--before")
     args = parser.parse_args()
     install_what_is_missing()
     subprocess.run(
@@ -238,6 +239,8 @@ def main():
         tools["wrk2"] = lambda *load: of_wrk2(args.wrk2, *load)
     if args.k6:
         tools["k6"] = lambda *load: of_k6(args.k6, *load)
+    if args.before:
+        tools["before"] = lambda *load: of_plimsoll(*load, args.before)
     alone, wakes = ([wake_up_us(ahead) for _ in range(args.rounds)] for ahead in (0, 3))
     servers = [wake_other_us() for _ in range(args.rounds)]
     with Nginx() as url:

@@ -120,8 +120,10 @@ def microseconds(text):
     return float(number) * {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}[unit]
 
 
-def plimsoll(url, seconds, rate):
-    program = os.path.join(REPO, "target/release/examples/drive")
+DRIVE = os.path.join(REPO, "target/release/examples/drive")
+
+
+def plimsoll(url, seconds, rate, program=DRIVE):
     output, _ = run([program, "http", url, str(rate), str(seconds), str(CONNECTIONS), "1"])
     sent = int(re.search(r"sent (\d+)", output).group(1))
     slip = re.search(r"slip +50% (\S+) .*? 99% (\S+) ", output)
