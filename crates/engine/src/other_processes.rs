@@ -66,7 +66,7 @@ pub(crate) fn departed_clients(root: &Root, peer: SocketAddr, within: Duration) 
         _ => ("connections", "were", "their"),
     };
     Some(format!(
-        "{ended} {connections} to {peer} that {was} not ours ended during a trial: the CPU time of {its} requests \
+        "at least {ended} {connections} to {peer} that {was} not ours ended during a trial: the CPU time of {its} requests \
          counts as that of ours"
     ))
 }

@@ -112,7 +112,8 @@ pub fn other_clients(root: &Root, address: SocketAddr) -> Result<OtherClients, H
 /// for those whose client had a port that `is_ours`.
 ///
 /// The side that closes first is in TIME_WAIT for a minute (`TCP_TIMEWAIT_LEN` in include/net/tcp.h), and the table has
-/// what is left of it. Not seen are those that a client on another host closed.
+/// what is left of it. Not seen are those that a client on another host closed, that were reset, as by a client that
+/// closes with an answer unread, or whose port was used again since: the number is a lower bound.
 ///
 /// # Errors
 /// The tables of the kernel cannot be read.
