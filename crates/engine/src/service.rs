@@ -179,7 +179,8 @@ impl FoundService {
         ServiceMeter::new(root, &self.target)
     }
 
-    /// What was found of it, and what is missed. A trial ended just now, whose window began `since`; zero without one.
+    /// What was found of it, and what is missed. `since`: how long ago the window of the trial
+    /// that just ended began; zero without one.
     pub fn requirements(&self, root: &Root, cpus: &CpuPlan, since: Duration) -> Vec<Requirement> {
         let requirements = [
             (

@@ -73,7 +73,8 @@ impl Site {
         }
     }
 
-    /// As of [`FoundService::requirements`].
+    /// What was found of a service, and what is missed. `since`: how long ago the window of the
+    /// trial that just ended began; zero without one.
     pub fn requirements(&self, root: &Root, cpus: &CpuPlan, since: Duration) -> Vec<Requirement> {
         match self {
             Site::Here(_) => Vec::new(),
