@@ -4,7 +4,8 @@
 
 use crate::sensors::ServiceTarget;
 use plimsoll_host::{
-    Cgroups, Pid, Root, ended_connections, listeners_beside, other_clients, process_name,
+    Cgroups, Listeners, Pid, Root, ServiceSockets, listeners as host_listeners, listeners_beside,
+    process_name,
 };
 use plimsoll_load::http::was_own_port;
 use std::net::SocketAddr;
@@ -36,9 +37,10 @@ pub(crate) fn listeners(root: &Root, target: &ServiceTarget, peer: SocketAddr) -
     ))
 }
 
-/// Which connections to `peer` are open that are not ours, as a sentence; `None` if there are none, or none can be seen.
-pub(crate) fn clients(root: &Root, peer: SocketAddr) -> Option<String> {
-    let others = other_clients(root, peer).unwrap_or_default();
+/// Which connections with the service are open that are not ours, as a sentence; `None` if there are none, or none can
+/// be seen.
+pub(crate) fn clients(root: &Root, target: &ServiceTarget, peer: SocketAddr) -> Option<String> {
+    let others = sockets(root, target, peer)?.other_clients(root).ok()?;
     let (open, their) = match others.connections {
         0 => return None,
         1 => ("another connection was open", "its"),
@@ -53,22 +55,60 @@ pub(crate) fn clients(root: &Root, peer: SocketAddr) -> Option<String> {
         false => format!(", by {}", processes(root, &others.pids)),
     };
     Some(format!(
-        "{number}{open} to {peer}{by}: the CPU time of {their} requests counts as that of ours"
+        "{number}{open} to {}{by}: the CPU time of {their} requests counts as that of ours",
+        listed(others.to.iter())
     ))
 }
 
 /// The same of connections that have ended in the last `within`.
-pub(crate) fn departed_clients(root: &Root, peer: SocketAddr, within: Duration) -> Option<String> {
-    let ended = ended_connections(root, peer, within, was_own_port).unwrap_or_default();
-    let (connections, was, its) = match ended {
+pub(crate) fn departed_clients(
+    root: &Root,
+    target: &ServiceTarget,
+    peer: SocketAddr,
+    within: Duration,
+) -> Option<String> {
+    let sockets = sockets(root, target, peer)?;
+    let ended = sockets.ended_connections(root, within, was_own_port).ok()?;
+    let elsewhere: usize = ended.elsewhere.values().sum();
+    let at_peer = Some(&peer).filter(|_| ended.at_address > 0);
+    let (connections, was, its) = match ended.at_address + elsewhere {
         0 => return None,
         1 => ("connection", "was", "its"),
         _ => ("connections", "were", "their"),
     };
+    let unless = match elsewhere {
+        0 => String::new(),
+        _ => format!(
+            ", unless the service itself connects to {}",
+            listed(ended.elsewhere.keys())
+        ),
+    };
     Some(format!(
-        "at least {ended} {connections} to {peer} that {was} not ours ended during a trial: the CPU time of {its} requests \
-         counts as that of ours"
+        "at least {} {connections} to {} that {was} not ours ended during a trial: the CPU time of {its} requests \
+         counts as that of ours{unless}",
+        ended.at_address + elsewhere,
+        listed(at_peer.into_iter().chain(ended.elsewhere.keys()))
     ))
+}
+
+/// `None` if the kernel's tables cannot be read.
+fn sockets(root: &Root, target: &ServiceTarget, peer: SocketAddr) -> Option<ServiceSockets> {
+    let pids = match target {
+        ServiceTarget::Process(pid) => vec![*pid],
+        ServiceTarget::Cgroup(path) => Cgroups::find(root).ok()?.processes(root, path).ok()?,
+        // Anew, because it may have been restarted.
+        ServiceTarget::Listening(at) => match host_listeners(root, *at).ok()? {
+            Listeners::Found(pids) => pids,
+            _ => vec![],
+        },
+        _ => vec![],
+    };
+    ServiceSockets::find(root, peer, &pids).ok()
+}
+
+fn listed<'a>(addresses: impl Iterator<Item = &'a SocketAddr>) -> String {
+    let addresses: Vec<String> = addresses.map(SocketAddr::to_string).collect();
+    addresses.join(", ")
 }
 
 pub(crate) fn processes(root: &Root, pids: &[Pid]) -> String {

@@ -226,11 +226,13 @@ impl FoundService {
         if !self.is_here() {
             return None;
         }
-        let connected = other_processes::clients(root, self.peer);
+        let connected = other_processes::clients(root, &self.target, self.peer);
         // Those of a load command have ended with it.
         match self.loaded_by {
             Some(_) => connected,
-            None => connected.or_else(|| other_processes::departed_clients(root, self.peer, since)),
+            None => connected.or_else(|| {
+                other_processes::departed_clients(root, &self.target, self.peer, since)
+            }),
         }
     }
 

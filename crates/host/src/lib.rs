@@ -102,7 +102,7 @@ pub use root::Root;
 pub use run_delay::{DelayScope, RunDelays, Waited};
 pub use sensors::{Sensors, ServiceSource, Subject};
 pub use socket::{
-    Listeners, OtherClients, ended_connections, listeners, listeners_beside, other_clients,
+    EndedConnections, Listeners, OtherClients, ServiceSockets, listeners, listeners_beside,
 };
 pub use stat::CpuTimes;
 pub use task_status::{TaskStatus, cgroups_of, processes_started, thread_started, threads_of};

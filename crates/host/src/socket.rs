@@ -6,11 +6,14 @@
 use crate::error::{HostError, Malformed};
 use crate::process::{Pid, ProcessStat, process_name, processes};
 use crate::root::Root;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
+
+mod clients;
+
+pub use clients::{EndedConnections, OtherClients, ServiceSockets};
 
 /// The processes that listen at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,75 +72,6 @@ pub fn listeners_beside(
         }
     }
     without_heirs(root, beside)
-}
-
-/// Clients of a service besides this process.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OtherClients {
-    /// Their connections.
-    pub connections: usize,
-    /// Those of this host.
-    pub pids: Vec<Pid>,
-}
-
-/// Finds the connections that others than this process have with the service at `address` of this host.
-///
-/// # Errors
-/// The tables of the kernel cannot be read.
-pub fn other_clients(root: &Root, address: SocketAddr) -> Result<OtherClients, HostError> {
-    let address = destination(address);
-    let same = |at: SocketAddr| SocketAddr::new(at.ip().to_canonical(), at.port());
-    let ends = sockets(root, State::Established)?.into_iter();
-    let ends: BTreeMap<(SocketAddr, SocketAddr), u64> = ends
-        .map(|end| ((same(end.at), same(end.remote)), end.inode))
-        .collect();
-    let ours = open_files(root, std::process::id()).unwrap_or_default();
-    let at_service = ends.keys().filter(|(at, _)| *at == address);
-    // A client on another host has no socket here.
-    let clients = at_service.map(|(at, remote)| ends.get(&(*remote, *at)));
-    let others = clients.filter(|client| !client.is_some_and(|inode| ours.contains(&link(*inode))));
-    let others: Vec<Option<&u64>> = others.collect();
-    let inodes: BTreeSet<u64> = others.iter().copied().flatten().copied().collect();
-    let pids = match inodes.is_empty() {
-        true => vec![],
-        false => without_heirs(root, holders(root, &inodes)?.pids)?,
-    };
-    Ok(OtherClients {
-        connections: others.len(),
-        pids,
-    })
-}
-
-/// How many connections with the service at `address` of this host ended in the last `within`, at most a minute, but
-/// for those whose client had a port that `is_ours`.
-///
-/// The side that closes first is in TIME_WAIT for a minute (`TCP_TIMEWAIT_LEN` in include/net/tcp.h), and the table has
-/// what is left of it. Not seen are those that a client on another host closed, that were reset, as by a client that
-/// closes with an answer unread, or whose port was used again since: the number is a lower bound.
-///
-/// # Errors
-/// The tables of the kernel cannot be read.
-pub fn ended_connections(
-    root: &Root,
-    address: SocketAddr,
-    within: Duration,
-    is_ours: impl Fn(u16) -> bool,
-) -> Result<usize, HostError> {
-    const TIME_WAIT: Duration = Duration::from_secs(60);
-    let address = destination(address);
-    let same = |at: SocketAddr| SocketAddr::new(at.ip().to_canonical(), at.port());
-    let client = |socket: &Socket| match (same(socket.at), same(socket.remote)) {
-        (at, remote) if at == address => Some(remote),
-        (at, remote) if remote == address => Some(at),
-        _ => None,
-    };
-    let ended = sockets(root, State::TimeWait)?
-        .into_iter()
-        .filter(|socket| {
-            let since = TIME_WAIT.saturating_sub(root.tick().times(socket.timer));
-            since < within && client(socket).is_some_and(|client| !is_ours(client.port()))
-        });
-    Ok(ended.count())
 }
 
 /// What the links of a socket in /proc/PID/fd are to.

@@ -51,7 +51,7 @@ impl Second {
             p50_us: us(0.5),
             p95_us: us(0.95),
             p99_us: us(0.99),
-            cpu_us_per_request: all.service_cpu.us_per(all.completed),
+            cpu_us_per_request: all.service_cpu.us_per(all.completed as f64),
             in_flight: last.in_flight,
             failed: all.failed,
             decision,

@@ -134,7 +134,7 @@ fn drive(load: &mut dyn Load, offer: &Offer, window: Duration) -> Result<Work, B
     println!("errors    {:?}", work.errors);
     println!("latency   {}", quantiles(&work.latency));
     println!("slip      {}", quantiles(&work.slip));
-    if let Some(us) = used.us_per(ended) {
+    if let Some(us) = used.us_per(ended as f64) {
         println!("cpu       {us:.2} us per request");
     }
     Ok(work)

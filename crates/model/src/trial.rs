@@ -445,6 +445,12 @@ impl<S: TrialSetting, O> Trial<S, O> {
         Rate::of(self.work.completed, self.window)
     }
 
+    /// Good answers while the sensors counted. A load command states those of all the time in which
+    /// it sends, of which the sensors see the last part: theirs are in proportion.
+    pub fn sensed_answers(&self) -> f64 {
+        self.achieved().get() * self.machine.window.as_secs_f64()
+    }
+
     /// Requests intended per second of the window.
     pub fn offered(&self) -> Rate {
         Rate::of(self.work.intended, self.window)

@@ -155,8 +155,8 @@ impl CpuTime {
     }
 
     /// This much CPU time per one of `n`, in microseconds; `None` for n = 0.
-    pub fn us_per(self, n: u64) -> Option<f64> {
-        (n > 0).then(|| self.0.as_secs_f64() * 1e6 / n as f64)
+    pub fn us_per(self, n: f64) -> Option<f64> {
+        (n > 0.0).then(|| self.0.as_secs_f64() * 1e6 / n)
     }
 }
 

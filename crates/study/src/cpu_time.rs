@@ -16,7 +16,7 @@ pub(crate) const SLOW: f64 = 6.0;
 /// A smaller factor is no state of its own.
 pub(crate) const SLOW_AT_LEAST: f64 = 1.15;
 /// Fewer answers than these have no CPU time per request to speak of.
-const FEWEST_ANSWERS: u64 = 100;
+const FEWEST_ANSWERS: f64 = 100.0;
 /// Up to so far beyond the capacity, as a logarithm, trials count that were not carried.
 const LITTLE_BEYOND: f64 = 0.1;
 /// The part of a slow variation that a run sees, as a standard deviation.
@@ -88,8 +88,8 @@ fn cpu_time_s(plan: &Plan, trial: &Trial) -> Option<f64> {
         Some(cpu_share(&plan.run.cpus, trial)?.get() * cpus)
     };
     let seconds = own.or_else(busy).filter(|seconds| *seconds > 0.0)?;
-    let answers = trial.work.completed;
-    (answers >= FEWEST_ANSWERS).then(|| seconds / answers as f64)
+    let answers = trial.sensed_answers();
+    (answers >= FEWEST_ANSWERS).then(|| seconds / answers)
 }
 
 #[derive(Debug, Clone, Copy)]

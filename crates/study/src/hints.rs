@@ -122,17 +122,17 @@ fn cpus(trial: &Trial) -> Option<CpuUse> {
 
 /// A time that may be counted in ticks.
 fn time(time: CpuTime, trial: &Trial) -> Option<f64> {
-    CpuTime(time.0.max(HALF_TICK)).us_per(trial.work.completed)
+    CpuTime(time.0.max(HALF_TICK)).us_per(trial.sensed_answers())
 }
 
 /// A time that the scheduler adds up in nanoseconds.
 fn exact(time: Duration, trial: &Trial) -> Option<f64> {
-    CpuTime(time.max(HALF_MICROSECOND)).us_per(trial.work.completed)
+    CpuTime(time.max(HALF_MICROSECOND)).us_per(trial.sensed_answers())
 }
 
 fn count(n: u64, trial: &Trial) -> Option<f64> {
-    let requests = trial.work.completed;
-    (requests > 0).then(|| (n as f64).max(0.5) / requests as f64)
+    let answers = trial.sensed_answers();
+    (answers > 0.0).then(|| (n as f64).max(0.5) / answers)
 }
 
 /// How a counter per request goes with the load.

@@ -118,10 +118,10 @@ fn merge<'t>(
         achieved_rps: any.then(|| per_second(sums.completed)),
         load_pct: rated.map_or(load.pct(), |r| 100.0 * asked / r.rate_rps),
         cpu_pct: cpu_pct(plan, &valid),
-        cpu_us_per_request: sums.service_cpu.and_then(|c| c.us_per(sums.completed)),
+        cpu_us_per_request: sums.service_cpu.and_then(|c| c.us_per(sums.sensed_answers)),
         run_delay_us_per_request: sums
             .run_delay
-            .and_then(|d| CpuTime(d).us_per(sums.completed)),
+            .and_then(|d| CpuTime(d).us_per(sums.sensed_answers)),
         latency_us: latency_at(plan, trials, &sums.latency),
         slip_us: slip_summary(&sums.slip),
         errors: sums.errors,
@@ -184,6 +184,7 @@ struct Sums {
     window: Duration,
     intended: u64,
     completed: u64,
+    sensed_answers: f64,
     unfinished: u64,
     errors: Errors,
     latency: Histogram,
@@ -199,6 +200,7 @@ impl Sums {
             window: trials.iter().map(|t| t.window).sum(),
             intended: trials.iter().map(|t| t.work.intended).sum(),
             completed: trials.iter().map(|t| t.work.completed).sum(),
+            sensed_answers: trials.iter().map(|t| t.sensed_answers()).sum(),
             unfinished: trials.iter().map(|t| t.work.unfinished).sum(),
             errors: Errors::default(),
             latency: Histogram::new(),
@@ -328,6 +330,28 @@ mod tests {
         http.service = ServiceAt::NodeMetrics("http://127.0.0.1:9100/metrics".to_owned());
         plan.workload = Workload::Http(http);
         assert_eq!(own_share(&plan, &trial), None, "all of the host's time");
+    }
+
+    #[test]
+    fn answers_that_the_sensors_did_not_see_have_no_cpu_time() {
+        let mut trial = trial_at(50.0, 500, 0.3, 1000.0);
+        let (window, answers) = (trial.window, trial.work.completed);
+        trial.service = Some(ServiceUse {
+            cpu: CpuTime(Duration::from_millis(answers)),
+            run_delay: Some(Duration::from_micros(100 * answers)),
+            context_switches: None,
+        });
+        // A load command states all that it sent, with its warm-up.
+        trial.window = 2 * window;
+        trial.work.completed = 2 * answers;
+        trial.machine.window = window;
+        let found = merge(&plan(), LoadLevel::percent(50.0).unwrap(), &[&trial], None).row;
+        assert_eq!(
+            found.achieved_rps,
+            Some(answers as f64 / window.as_secs_f64())
+        );
+        assert_eq!(found.cpu_us_per_request, Some(1000.0));
+        assert_eq!(found.run_delay_us_per_request, Some(100.0));
     }
 
     #[test]

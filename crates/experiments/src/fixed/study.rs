@@ -201,7 +201,7 @@ pub(super) fn findings(plan: &FixedPlan, trials: &[FixedTrial]) -> FixedFindings
         false => Sums::of(plan, &trial.outcome),
     };
     let is_whole = phases.is_empty();
-    let per_request = |time: Option<CpuTime>| time?.us_per(work.completed);
+    let per_request = |time: Option<CpuTime>| time?.us_per(trial.sensed_answers());
     let cpu = trial.machine.service_share(trial.service.as_ref());
     FixedFindings {
         valid: trial.verdict.is_valid(),

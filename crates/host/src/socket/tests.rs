@@ -1,6 +1,7 @@
 use super::*;
 use crate::fake_tree::{FakeProcess, FakeTree};
 use std::net::TcpListener;
+use std::time::Duration;
 
 const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when\n";
 
@@ -42,6 +43,10 @@ fn tree(v4: &[String], v6: &[String]) -> FakeTree {
         .file("proc/net/tcp6", &format!("{HEAD}{}", v6.concat()))
         .file("proc/net/fib_trie", trie)
         .file("proc/net/if_inet6", inet6)
+}
+
+fn service(tree: &FakeTree, address: &str, pids: &[Pid]) -> ServiceSockets {
+    ServiceSockets::find(tree.root(), address.parse().unwrap(), pids).unwrap()
 }
 
 fn find(tree: &FakeTree, address: &str) -> Listeners {
@@ -136,9 +141,10 @@ fn clients_are_all_connections_but_those_of_this_process() {
     for (pid, parent) in [(40, 1), (41, 40), (50, 1)] {
         tree.process(FakeProcess::new(pid, parent));
     }
-    let found = |at: &str| other_clients(tree.root(), at.parse().unwrap()).unwrap();
+    let found = |at: &str| service(&tree, at, &[]).other_clients(tree.root()).unwrap();
     let expected = OtherClients {
         connections: 3,
+        to: [at.parse().unwrap()].into(),
         pids: vec![40, 50],
     };
     assert_eq!(found(at), expected);
@@ -163,14 +169,69 @@ fn connections_that_have_ended_count_if_they_are_of_others_and_recent() {
     let tree = tree(&v4, &v6);
     let found = |at: &str, within| {
         let within = Duration::from_secs(within);
-        let is_ours = |port| port == 4005;
-        ended_connections(tree.root(), at.parse().unwrap(), within, is_ours).unwrap()
+        let found =
+            service(&tree, at, &[]).ended_connections(tree.root(), within, |port| port == 4005);
+        found
+            .map(|ended| (ended.at_address, ended.elsewhere.len()))
+            .unwrap()
     };
-    assert_eq!(found(at, 10), 4, "4001, 4002, 4004, 4008");
-    assert_eq!(found("0.0.0.0:8080", 10), 4);
-    assert_eq!(found(at, 20), 5);
-    assert_eq!(found(at, 0), 0);
-    assert_eq!(found("127.0.0.1:8082", 60), 0);
+    assert_eq!(found(at, 10), (4, 0), "4001, 4002, 4004, 4008");
+    assert_eq!(found("0.0.0.0:8080", 10), (4, 0));
+    assert_eq!(found(at, 20), (5, 0));
+    assert_eq!(found(at, 0), (0, 0));
+    assert_eq!(found("127.0.0.1:8082", 60), (0, 0));
+}
+
+#[test]
+fn clients_of_other_ports_of_the_service_count_and_the_service_itself_does_not() {
+    let both = |port: u16, at: &str, inode: u64| {
+        let client = format!("127.0.0.1:{port}");
+        connection(at, &client, "01", 0) + &connection(&client, at, "01", inode)
+    };
+    let v4 = [
+        line("127.0.0.1:8080", "0A", 61),
+        line("0.0.0.0:8443", "0A", 62),
+        line("127.0.0.1:9000", "0A", 63),
+        both(4001, "127.0.0.1:8443", 71),
+        // By the service's worker.
+        both(4002, "127.0.0.1:8443", 72),
+        // With another service, and by the service.
+        both(4003, "127.0.0.1:9000", 73),
+        ended("127.0.0.1:4004", "127.0.0.1:8443", 60),
+        ended("127.0.0.1:4005", "127.0.0.1:9000", 60),
+    ];
+    let tree = tree(&v4, &[])
+        .link("proc/30/fd/5", "socket:[61]")
+        .link("proc/30/fd/6", "socket:[62]")
+        .link("proc/31/fd/7", "socket:[72]")
+        .link("proc/31/fd/8", "socket:[73]")
+        .link("proc/40/fd/5", "socket:[63]")
+        .link("proc/50/fd/5", "socket:[71]");
+    for (pid, parent) in [(30, 1), (31, 30), (40, 1), (50, 1)] {
+        tree.process(FakeProcess::new(pid, parent));
+    }
+    let found = |pids: &[Pid]| {
+        let service = service(&tree, "127.0.0.1:8080", pids);
+        let within = Duration::from_secs(10);
+        let ended = service.ended_connections(tree.root(), within, |_| false);
+        (service.other_clients(tree.root()).unwrap(), ended.unwrap())
+    };
+    let at: SocketAddr = "127.0.0.1:8443".parse().unwrap();
+    let open = OtherClients {
+        connections: 1,
+        to: [at].into(),
+        pids: vec![50],
+    };
+    let ended = EndedConnections {
+        at_address: 0,
+        elsewhere: [(at, 1)].into(),
+    };
+    assert_eq!(found(&[30]), (open, ended));
+    assert_eq!(
+        found(&[]),
+        Default::default(),
+        "processes that are not known"
+    );
 }
 
 #[test]

@@ -91,7 +91,7 @@ pub(super) fn summary(
         text += &format!(" ({asked} asked, {:+.1} %)", deviation * 100.0);
     }
     text += &format!("; {}", latencies(&all.latency));
-    if let Some(us) = all.service_cpu.us_per(all.completed) {
+    if let Some(us) = all.service_cpu.us_per(all.completed as f64) {
         text += &format!("; {us:.0} us of CPU time a request");
     }
     text.push('\n');

@@ -40,6 +40,7 @@ pub(crate) struct Nginx {
     process: Child,
     folder: TempDir,
     port: u16,
+    second_port: u16,
 }
 
 impl Nginx {
@@ -57,7 +58,7 @@ impl Nginx {
 
     fn listening(flags: &str, requests: &str, answer: &str) -> Nginx {
         let folder = TempDir::new().unwrap();
-        let port = free_port();
+        let (port, second_port) = (free_port(), free_port());
         let own = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         fs::write(folder.path().join("cert.pem"), own.cert.pem()).unwrap();
         let key = own.signing_key.serialize_pem();
@@ -76,7 +77,9 @@ impl Nginx {
                client_body_temp_path {root}/body; proxy_temp_path {root}/proxy;
                fastcgi_temp_path {root}/fastcgi; uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
                ssl_certificate {root}/cert.pem; ssl_certificate_key {root}/key.pem;
-               server {{ listen 127.0.0.1:{port} backlog=4096 {flags}; location / {{ {answer}; }} }}
+               server {{
+                 listen 127.0.0.1:{port} backlog=4096 {flags}; listen 127.0.0.1:{second_port} {flags};
+                 location / {{ {answer}; }} }}
              }}"
         );
         fs::write(folder.path().join("nginx.conf"), config).unwrap();
@@ -85,6 +88,7 @@ impl Nginx {
             process,
             folder,
             port,
+            second_port,
         };
         nginx.wait_until_it_answers();
         nginx
@@ -122,6 +126,11 @@ impl Nginx {
 
     pub(crate) fn at(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    /// Another address of the same processes.
+    pub(crate) fn second_at(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.second_port))
     }
 
     /// The master and its worker, which it starts after it listens.

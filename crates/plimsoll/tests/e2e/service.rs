@@ -4,6 +4,7 @@ use crate::common::{Ended, Folder, LOUD, short, wait};
 use crate::is_root;
 use crate::nginx::Nginx;
 use plimsoll_load::known::{Behaviour, KnownServer};
+use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
 
@@ -88,16 +89,21 @@ fn another_client_of_the_service_is_named() {
         format!("run {url} --rate 50 --duration 2s {loud} --no-html -o {name}")
     };
     let connect = || std::net::TcpStream::connect(nginx.at()).unwrap();
-    let is_named = |text: &str| {
+    let is_named_at = |text: &str, at: SocketAddr| {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let at = format!("connection was open to {}, by ", nginx.at());
+        let at = format!("connection was open to {at}, by ");
         text.contains(&at) && text.contains("counts as that of ours")
     };
+    let is_named = |text: &str| is_named_at(text, nginx.at());
     let alone = folder.run(run("alone"));
     assert!(!is_named(&alone.stdout), "{}", alone.stdout);
     let client = connect();
     let beside = folder.run(run("beside"));
     assert!(is_named(&beside.stdout), "{}", beside.stdout);
+    drop(client);
+    let client = std::net::TcpStream::connect(nginx.second_at()).unwrap();
+    let elsewhere = folder.run(run("elsewhere")).stdout;
+    assert!(is_named_at(&elsewhere, nginx.second_at()), "{elsewhere}");
     drop(client);
     // The record is made after the first look for clients.
     let late = folder.spawn(run("late"));

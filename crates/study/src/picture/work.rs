@@ -47,7 +47,7 @@ fn of_service(
     let used: Vec<(&Trial, CpuTime)> = cpu_use::with_cpu(plan, trials)
         .map(|(t, _)| Some((t, own(t)?)))
         .collect::<Option<_>>()?;
-    let busy = |(t, cpu): &(&Trial, CpuTime)| cpu.0.as_secs_f64() / t.window.as_secs_f64();
+    let busy = |(t, cpu): &(&Trial, CpuTime)| cpu.0.as_secs_f64() / t.machine.window.as_secs_f64();
     // A curve is of shares. Twice the most is a whole that no resample reaches.
     let most = used.iter().map(busy).fold(0.0, f64::max);
     let whole = (2.0 * most).ceil().max(1.0);
@@ -69,7 +69,7 @@ fn ticks(plan: &Plan, trials: &[Trial], cpus: f64) -> Option<f64> {
     if matches!(plan.workload, Workload::Imported(_)) {
         return None;
     }
-    let windows = cpu_use::with_cpu(plan, trials).map(|(t, _)| t.window);
+    let windows = cpu_use::with_cpu(plan, trials).map(|(t, _)| t.machine.window);
     Some(windows.min()?.as_secs_f64() / TICK.as_secs_f64() * cpus)
 }
 

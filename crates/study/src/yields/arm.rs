@@ -6,8 +6,8 @@ use crate::carried::trial_is_carried;
 use crate::decide::needed;
 use crate::student;
 use plimsoll_model::{
-    Arm, ArmFinding, Budget, BudgetVerdict, Cause, Estimate, Histogram, JobHeld, LatencyChange,
-    LatencyUs, Quantile, Share, ShortTrials, SideloadPlan, YieldTrial,
+    Arm, ArmFinding, Budget, BudgetVerdict, Cause, CpuTime, Estimate, Histogram, JobHeld,
+    LatencyChange, LatencyUs, Quantile, Share, ShortTrials, SideloadPlan, YieldTrial,
 };
 use std::time::Duration;
 
@@ -235,11 +235,11 @@ fn per_request<'t>(seen: &Seen<'t>, arm: Arm) -> (Vec<&'t YieldTrial>, Option<f6
     if !arm.has_service() {
         return (trials, None, None);
     }
-    let requests: u64 = trials.iter().map(|t| t.work.completed).sum();
+    let answers: f64 = trials.iter().map(|t| t.sensed_answers()).sum();
     let sum = |of: &dyn Fn(&YieldTrial) -> Option<Duration>| {
         // A trial without the value would make the sum too small.
         let whole = trials.iter().map(|t| of(t)).sum::<Option<Duration>>()?;
-        (requests > 0).then(|| whole.as_secs_f64() * 1e6 / requests as f64)
+        CpuTime(whole).us_per(answers)
     };
     let run_delay = sum(&|t| t.service.as_ref()?.run_delay);
     let cpu = sum(&|t| Some(t.service.as_ref()?.cpu.0));
