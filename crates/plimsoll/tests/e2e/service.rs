@@ -136,7 +136,7 @@ fn nginx_answers_over_http2_with_and_without_tls() {
         let url = nginx.url().replace("http:", scheme);
         let flags = "--insecure --http2 --streams 100 -c 1 --rate 1000 --requests 800 --cpus 1 --format json";
         let json = folder
-            .run(format!("run {url} {flags} --max-other 100% --max-slip 10s"))
+            .run(format!("run {url} {flags} {}", LOUD.join(" ")))
             .json();
         let found = &json["findings"];
         // Each connection ends after 100 requests, and no request is lost by that.
