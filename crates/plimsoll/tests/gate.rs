@@ -200,7 +200,7 @@ fn the_gated_cpu_uses_no_state_beyond_the_limit_and_others_do() {
             .any(|(now, then)| now.1 > then.1 + 100);
         is_many && grown("C1", &now) > 0
     });
-    // A CPU without tasks is let go: where the host stops the guest, the loop may stand still for as long.
+    // A CPU is released while its tasks rest for long, as they do where the host takes the guest's CPU time.
     let last = entered(1);
     let of = |names: [&str; 2]| -> u64 { names.iter().map(|name| grown(name, &last)).sum() };
     let (within, beyond) = (of(["POLL", "C1"]), of(["C2", "C3"]));
