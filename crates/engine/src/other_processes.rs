@@ -14,18 +14,12 @@ use std::time::Duration;
 /// Which processes listen at `peer` and are not of a service that was named, as a sentence. `None` if there are none,
 /// or none can be seen, or the service is found by its address.
 pub(crate) fn listeners(root: &Root, target: &ServiceTarget, peer: SocketAddr) -> Option<String> {
-    let (named, pids) = match target {
-        ServiceTarget::Process(pid) => (
-            format!("neither process {pid} nor started by it"),
-            vec![*pid],
-        ),
-        ServiceTarget::Cgroup(path) => {
-            let pids = Cgroups::find(root).and_then(|found| found.processes(root, path));
-            (format!("not in cgroup {path}"), pids.unwrap_or_default())
-        }
+    let named = match target {
+        ServiceTarget::Process(pid) => format!("neither process {pid} nor started by it"),
+        ServiceTarget::Cgroup(path) => format!("not in cgroup {path}"),
         _ => return None,
     };
-    let beside = listeners_beside(root, &pids, peer).unwrap_or_default();
+    let beside = listeners_beside(root, &service_pids(root, target), peer).unwrap_or_default();
     let (listens, is, its) = match beside.len() {
         0 => return None,
         1 => ("listens", "is", "its"),
@@ -40,7 +34,8 @@ pub(crate) fn listeners(root: &Root, target: &ServiceTarget, peer: SocketAddr) -
 /// Which connections with the service are open that are not ours, as a sentence; `None` if there are none, or none can
 /// be seen.
 pub(crate) fn clients(root: &Root, target: &ServiceTarget, peer: SocketAddr) -> Option<String> {
-    let others = sockets(root, target, peer)?.other_clients(root).ok()?;
+    let sockets = ServiceSockets::find(root, peer, &service_pids(root, target)).ok()?;
+    let others = sockets.other_clients(root).ok()?;
     let (open, their) = match others.connections {
         0 => return None,
         1 => ("another connection was open", "its"),
@@ -67,43 +62,41 @@ pub(crate) fn departed_clients(
     peer: SocketAddr,
     within: Duration,
 ) -> Option<String> {
-    let sockets = sockets(root, target, peer)?;
+    let sockets = ServiceSockets::find(root, peer, &service_pids(root, target)).ok()?;
     let ended = sockets.ended_connections(root, within, was_own_port).ok()?;
-    let elsewhere: usize = ended.elsewhere.values().sum();
-    let at_peer = Some(&peer).filter(|_| ended.at_address > 0);
-    let (connections, was, its) = match ended.at_address + elsewhere {
+    let number: usize = ended.values().sum();
+    let (connections, was, its) = match number {
         0 => return None,
         1 => ("connection", "was", "its"),
         _ => ("connections", "were", "their"),
     };
-    let unless = match elsewhere {
-        0 => String::new(),
-        _ => format!(
-            ", unless the service itself connects to {}",
-            listed(ended.elsewhere.keys())
-        ),
+    let elsewhere = listed(ended.keys().filter(|at| at.port() != peer.port()));
+    let unless = match elsewhere.is_empty() {
+        true => String::new(),
+        false => format!(", unless the service itself connects to {elsewhere}"),
     };
     Some(format!(
-        "at least {} {connections} to {} that {was} not ours ended during a trial: the CPU time of {its} requests \
+        "at least {number} {connections} to {} that {was} not ours ended during a trial: the CPU time of {its} requests \
          counts as that of ours{unless}",
-        ended.at_address + elsewhere,
-        listed(at_peer.into_iter().chain(ended.elsewhere.keys()))
+        listed(ended.keys())
     ))
 }
 
-/// `None` if the kernel's tables cannot be read.
-fn sockets(root: &Root, target: &ServiceTarget, peer: SocketAddr) -> Option<ServiceSockets> {
-    let pids = match target {
+/// Processes of the service, from which its others descend. Empty if they are not known.
+fn service_pids(root: &Root, target: &ServiceTarget) -> Vec<Pid> {
+    match target {
         ServiceTarget::Process(pid) => vec![*pid],
-        ServiceTarget::Cgroup(path) => Cgroups::find(root).ok()?.processes(root, path).ok()?,
-        // Anew, because it may have been restarted.
-        ServiceTarget::Listening(at) => match host_listeners(root, *at).ok()? {
-            Listeners::Found(pids) => pids,
+        ServiceTarget::Cgroup(path) => {
+            let pids = Cgroups::find(root).and_then(|found| found.processes(root, path));
+            pids.unwrap_or_default()
+        }
+        // Looked for each time: the service may have been restarted.
+        ServiceTarget::Listening(at) => match host_listeners(root, *at) {
+            Ok(Listeners::Found(pids)) => pids,
             _ => vec![],
         },
         _ => vec![],
-    };
-    ServiceSockets::find(root, peer, &pids).ok()
+    }
 }
 
 fn listed<'a>(addresses: impl Iterator<Item = &'a SocketAddr>) -> String {

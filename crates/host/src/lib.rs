@@ -101,9 +101,7 @@ pub use requirements::requirements;
 pub use root::Root;
 pub use run_delay::{DelayScope, RunDelays, Waited};
 pub use sensors::{Sensors, ServiceSource, Subject};
-pub use socket::{
-    EndedConnections, Listeners, OtherClients, ServiceSockets, listeners, listeners_beside,
-};
+pub use socket::{Listeners, OtherClients, ServiceSockets, listeners, listeners_beside};
 pub use stat::CpuTimes;
 pub use task_status::{TaskStatus, cgroups_of, processes_started, thread_started, threads_of};
 pub use topology::{Vicinity, cores_of, vicinity};

@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 mod clients;
 
-pub use clients::{EndedConnections, OtherClients, ServiceSockets};
+pub use clients::{OtherClients, ServiceSockets};
 
 /// The processes that listen at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -31,15 +31,6 @@ pub struct OtherClients {
     pub pids: Vec<Pid>,
 }
 
-/// Connections with a service that have ended, and were not made by this process.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EndedConnections {
-    /// At the address that the service is asked at.
-    pub at_address: usize,
-    /// Elsewhere. The service may have made them itself.
-    pub elsewhere: BTreeMap<SocketAddr, usize>,
-}
-
 impl ServiceSockets {
     /// Of the service at `address` whose processes are `pids`, with all that they have started.
     ///
@@ -108,8 +99,8 @@ impl ServiceSockets {
         Ok(found)
     }
 
-    /// Finds the connections that ended in the last `within`, at most a minute, but for those whose client had a port
-    /// that `is_ours`.
+    /// Counts the connections that ended in the last `within`, at most a minute, by where they ended at the service, but
+    /// for those whose client had a port that `is_ours`. The service may have made those at another port itself.
     ///
     /// The side that closes first is in TIME_WAIT for a minute (`TCP_TIMEWAIT_LEN` in include/net/tcp.h), and the table
     /// has what is left of it. Not seen are those that a client on another host closed, that were reset, as by a client
@@ -122,20 +113,16 @@ impl ServiceSockets {
         root: &Root,
         within: Duration,
         is_ours: impl Fn(u16) -> bool,
-    ) -> Result<EndedConnections, HostError> {
+    ) -> Result<BTreeMap<SocketAddr, usize>, HostError> {
         const TIME_WAIT: Duration = Duration::from_secs(60);
-        let mut ended = EndedConnections::default();
+        let mut ended = BTreeMap::new();
         for socket in sockets(root, State::TimeWait)? {
             let since = TIME_WAIT.saturating_sub(root.tick().times(socket.timer));
             let Some((at, client)) = self.ends(&socket) else {
                 continue;
             };
-            if since >= within || is_ours(client.port()) {
-                continue;
-            }
-            match at == self.address {
-                true => ended.at_address += 1,
-                false => *ended.elsewhere.entry(at).or_default() += 1,
+            if since < within && !is_ours(client.port()) {
+                *ended.entry(at).or_default() += 1;
             }
         }
         Ok(ended)

@@ -169,17 +169,16 @@ fn connections_that_have_ended_count_if_they_are_of_others_and_recent() {
     let tree = tree(&v4, &v6);
     let found = |at: &str, within| {
         let within = Duration::from_secs(within);
-        let found =
-            service(&tree, at, &[]).ended_connections(tree.root(), within, |port| port == 4005);
-        found
-            .map(|ended| (ended.at_address, ended.elsewhere.len()))
-            .unwrap()
+        let is_ours = |port| port == 4005;
+        let found = service(&tree, at, &[]).ended_connections(tree.root(), within, is_ours);
+        found.unwrap()
     };
-    assert_eq!(found(at, 10), (4, 0), "4001, 4002, 4004, 4008");
-    assert_eq!(found("0.0.0.0:8080", 10), (4, 0));
-    assert_eq!(found(at, 20), (5, 0));
-    assert_eq!(found(at, 0), (0, 0));
-    assert_eq!(found("127.0.0.1:8082", 60), (0, 0));
+    let ended = |number: usize| [(at.parse().unwrap(), number)].into();
+    assert_eq!(found(at, 10), ended(4), "4001, 4002, 4004, 4008");
+    assert_eq!(found("0.0.0.0:8080", 10), ended(4));
+    assert_eq!(found(at, 20), ended(5));
+    assert_eq!(found(at, 0), [].into());
+    assert_eq!(found("127.0.0.1:8082", 60), [].into());
 }
 
 #[test]
@@ -222,11 +221,7 @@ fn clients_of_other_ports_of_the_service_count_and_the_service_itself_does_not()
         to: [at].into(),
         pids: vec![50],
     };
-    let ended = EndedConnections {
-        at_address: 0,
-        elsewhere: [(at, 1)].into(),
-    };
-    assert_eq!(found(&[30]), (open, ended));
+    assert_eq!(found(&[30]), (open, [(at, 1)].into()));
     assert_eq!(
         found(&[]),
         Default::default(),
