@@ -5,6 +5,10 @@
 //! slow, sending falls behind as much as reading, which shows as slip. If
 //! sending always went first, unread answers would attribute the generator's
 //! slowness to the service.
+//!
+//! It goes first while that is not so: the kernel says when an answer came, holds it
+//! without being read, and more than half of the connections are free. A thread that
+//! is too slow soon has none of them free.
 
 use super::Job;
 use super::ahead::Ahead;
@@ -28,7 +32,7 @@ const MAX_SLEEP_NS: u64 = 100_000;
 const MAX_STAMPED_SLEEP_NS: u64 = 1_000_000;
 /// A body that each receive buffer holds (net.ipv4.tcp_rmem begins with 128 KiB, half of it for data).
 const SMALL_BODY: u64 = 16 << 10;
-/// Maximum number of consecutive sends while there is nothing to read.
+/// Maximum number of consecutive sends.
 const BURST: usize = 8;
 
 pub(super) struct Worker {
@@ -57,12 +61,9 @@ impl Answers {
         self.longest = self.longest.max(answer.body_bytes);
     }
 
-    /// How long they may wait to be read without a change of any latency.
-    fn may_wait_ns(&self) -> u64 {
-        match self.are_stamped && self.longest <= SMALL_BODY {
-            true => MAX_STAMPED_SLEEP_NS,
-            false => MAX_SLEEP_NS,
-        }
+    /// Whether they may be read later without a change of any latency.
+    fn may_wait(&self) -> bool {
+        self.are_stamped && self.longest <= SMALL_BODY
     }
 }
 
@@ -99,7 +100,7 @@ impl Worker {
         while !self.is_done(now) {
             let woken = self.wait(now, &mut ready)?;
             if let Some(planned) = woken {
-                self.wake_up.record(planned, self.session.now_ns());
+                self.wake_up.record(now, planned, self.session.now_ns());
             }
             self.step(&mut ready);
             self.see_opening();
@@ -183,8 +184,10 @@ impl Worker {
             _ => u64::MAX,
         };
         let due = self.pacer.next_due();
-        let planned = self.ahead.wake_up_for(due);
-        let early = planned.unwrap_or_else(|| self.wake_up.ahead_of(due));
+        let early = self.ahead.wake_up_for(due, now).unwrap_or_else(|| {
+            let ends = self.wake_up.ahead_of(now, due);
+            ends.first.unwrap_or(ends.last)
+        });
         // While nothing can be sent there is nothing to poll for.
         let due = match early <= now && !connections.has_idle() {
             true => due,
@@ -196,38 +199,49 @@ impl Worker {
 
     /// Whether to sleep until `at` without watching sockets. Answers carry the
     /// kernel's timestamp, so reading them later does not change latencies, and
-    /// it saves a wake-up for each. While few connections are idle, however, the
-    /// next request may wait for an answer.
+    /// it saves a wake-up for each.
     fn may_ignore_sockets(&self, now: u64, at: u64) -> bool {
-        if self.connections.share_reads() {
-            return false;
-        }
-        let most = match self.connections.most_are_idle() {
-            true => self.answers.may_wait_ns(),
+        let most = match self.answers_may_wait() {
+            true => MAX_STAMPED_SLEEP_NS,
+            false if self.connections.share_reads() => return false,
             false => MAX_SLEEP_NS,
         };
         at.saturating_sub(now) <= most && at > now && self.connections.has_idle()
+    }
+
+    /// Whether answers may be read later: no latency changes, and no request is
+    /// about to wait for a connection.
+    fn answers_may_wait(&self) -> bool {
+        let connections = &self.connections;
+        self.answers.may_wait() && connections.most_are_idle() && !connections.share_reads()
     }
 
     /// Alternates answers and requests, then opens at most one connection,
     /// because that takes longer than either.
     fn step(&mut self, ready: &mut Vec<Ready>) {
         let more = self.connections.has_more();
-        let first = if ready.is_empty() && !more { BURST } else { 1 };
-        self.offer(first);
+        self.offer(self.sends_before_a_read(ready.is_empty() && !more));
         for ready in ready.drain(..) {
             let ended = self.connections.on_ready(ready);
             self.record(ended);
-            self.offer(1);
+            self.offer(self.sends_before_a_read(false));
         }
         if more {
             let ended = self.connections.read_more();
             self.record(ended);
-            self.offer(1);
+            self.offer(self.sends_before_a_read(false));
         }
         let waiting = self.pacer.waiting();
         let ended = self.connections.open_one(waiting, &self.poller);
         self.record(ended);
+    }
+
+    /// How many due requests go before the next answer, or before answers are looked for.
+    fn sends_before_a_read(&self, nothing_to_read: bool) -> usize {
+        match nothing_to_read || self.answers_may_wait() {
+            true => BURST,
+            false => 1,
+        }
     }
 
     fn offer(&mut self, limit: usize) {
@@ -325,5 +339,33 @@ impl Worker {
         for ended in self.connections.expire(now) {
             self.record(Some(ended));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_small_answers_with_the_kernels_stamp_may_wait() {
+        let may_wait = |seen: &[(Duration, u64)]| {
+            let mut answers = Answers::default();
+            for (age, body_bytes) in seen {
+                let answer = Answer {
+                    status: 200,
+                    body_bytes: *body_bytes,
+                    keep_alive: true,
+                    has_text: true,
+                    grpc: None,
+                };
+                answers.saw(&answer, *age);
+            }
+            answers.may_wait()
+        };
+        let stamped = Duration::from_micros(3);
+        assert!(!may_wait(&[]), "not known yet");
+        assert!(!may_wait(&[(Duration::ZERO, 3)]));
+        assert!(may_wait(&[(Duration::ZERO, 3), (stamped, 3)]));
+        assert!(!may_wait(&[(stamped, 3), (stamped, SMALL_BODY + 1)]));
     }
 }
