@@ -251,6 +251,16 @@ impl Connections {
         conn * self.streams
     }
 
+    /// Whether that is a connection without a request.
+    pub(super) fn is_unused(&self, ready: Ready) -> bool {
+        let (index, generation) = ready.socket();
+        self.conns.get(index).is_some_and(|conn| {
+            conn.generation == generation
+                && conn.phase == Phase::Open
+                && conn.requests.iter().all(Option::is_none)
+        })
+    }
+
     pub(super) fn on_ready(&mut self, ready: Ready) -> Option<Completion> {
         let (index, generation) = ready.socket();
         if self.conns.get(index)?.generation != generation {
@@ -346,5 +356,68 @@ impl Drop for Connections {
     /// Avoids TIME_WAIT: a search of many trials would run out of ports.
     fn drop(&mut self) {
         self.conns.iter_mut().for_each(Conn::abort);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shape;
+    use crate::http::HttpLoad;
+    use crate::http::poller::Until;
+    use plimsoll_model::HttpService;
+    use std::net::{TcpListener, TcpStream};
+
+    const DUE: Due = Due {
+        intended_ns: 0,
+        refused: 0,
+        waited_ns: 0,
+    };
+
+    /// A connection without a request, the server's side of it, and what to wait with.
+    fn unused() -> (Connections, TcpStream, Poller) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let cpus = plimsoll_pool::allowed_cpus().unwrap();
+        let load =
+            HttpLoad::new(&HttpService::get(&url, 1, Duration::from_secs(10)), cpus).unwrap();
+        let clock = Arc::new(Session::new(Shape::Constant));
+        let mut connections = Connections::new(1, Arc::clone(&load.job), clock, 1);
+        let mut poller = Poller::new(4, 0).unwrap();
+        assert_eq!(connections.open_one(1, &poller), None);
+        let (server, _) = listener.accept().unwrap();
+        while !connections.has_idle() {
+            for ready in wait(&mut poller) {
+                connections.on_ready(ready);
+            }
+        }
+        (connections, server, poller)
+    }
+
+    fn wait(poller: &mut Poller) -> Vec<Ready> {
+        let mut ready = Vec::new();
+        poller.wait(0, Until::At(u64::MAX), &mut ready).unwrap();
+        ready
+    }
+
+    #[test]
+    fn a_connection_that_was_closed_unused_takes_no_request() {
+        let (mut connections, server, mut poller) = unused();
+        drop(server);
+        let ready = wait(&mut poller);
+        assert!(ready.iter().all(|one| one.hang_up), "{ready:?}");
+        assert!(connections.is_unused(ready[0]));
+        assert_eq!(connections.on_ready(ready[0]), None);
+        assert!(!connections.has_idle());
+        assert!(!connections.is_unused(ready[0]), "that was another one");
+    }
+
+    #[test]
+    fn a_connection_with_a_request_is_in_use() {
+        let (mut connections, server, mut poller) = unused();
+        assert_eq!(connections.send(DUE, 0), None);
+        drop(server);
+        let ready = wait(&mut poller);
+        assert!(!connections.is_unused(ready[0]), "its request fails");
     }
 }

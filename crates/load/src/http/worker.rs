@@ -219,6 +219,7 @@ impl Worker {
     /// Alternates answers and requests, then opens at most one connection,
     /// because that takes longer than either.
     fn step(&mut self, ready: &mut Vec<Ready>) {
+        self.forget_closed(ready);
         let more = self.connections.has_more();
         self.offer(self.sends_before_a_read(ready.is_empty() && !more));
         for ready in ready.drain(..) {
@@ -234,6 +235,18 @@ impl Worker {
         let waiting = self.pacer.waiting();
         let ended = self.connections.open_one(waiting, &self.poller);
         self.record(ended);
+    }
+
+    /// Takes connections away that the server closed while they were unused, before one is used for a request.
+    fn forget_closed(&mut self, ready: &mut Vec<Ready>) {
+        ready.retain(|one| {
+            let is_closed = one.hang_up && self.connections.is_unused(*one);
+            if is_closed {
+                let ended = self.connections.on_ready(*one);
+                self.record(ended);
+            }
+            !is_closed
+        });
     }
 
     /// How many due requests go before the next answer, or before answers are looked for.
