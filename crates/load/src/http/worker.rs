@@ -8,7 +8,7 @@
 //!
 //! It goes first while that is not so: the kernel says when an answer came, holds it
 //! without being read, and more than half of the connections are free. A thread that
-//! is too slow soon has none of them free.
+//! is too slow has fewer of them free, and alternates.
 
 use super::Job;
 use super::ahead::Ahead;
