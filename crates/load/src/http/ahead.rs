@@ -86,7 +86,7 @@ impl Ahead {
     /// it saves nothing there.
     fn may_wait_ns(&self, start: u64, wake_up: &WakeUp) -> u64 {
         let mut free = start.saturating_add(BUSY_NS);
-        let most = wake_up.short_ns().saturating_sub(BUSY_NS);
+        let most = wake_up.short_lateness_ns().saturating_sub(BUSY_NS);
         let most = most.min(MAX_TOGETHER_NS);
         let mut polled = 0;
         for next in self.starts.clone().take(MOST_TOGETHER) {

@@ -48,7 +48,7 @@ impl WakeUp {
         if last.saturating_sub(from_ns) <= LONG_NS {
             return SleepEnds { first: None, last };
         }
-        match self.long.rarely_above.ns > self.short.rarely_above.ns + SLEEP_COSTS_NS {
+        match self.long.p95.ns > self.short.p95.ns + SLEEP_COSTS_NS {
             true => SleepEnds {
                 first: Some(last - SECOND_SLEEP_NS),
                 last,
@@ -60,9 +60,9 @@ impl WakeUp {
         }
     }
 
-    /// How long a thread polls after a short sleep at most, but for one in five.
-    pub(super) fn short_ns(&self) -> u64 {
-        self.short.mostly_below.ns
+    /// The 80th percentile of how late short sleeps end.
+    pub(super) fn short_lateness_ns(&self) -> u64 {
+        self.short.p80.ns
     }
 
     /// Records a wake-up at `now` that was planned for `planned_ns`, from a sleep since `from_ns`.
@@ -80,28 +80,26 @@ impl WakeUp {
 /// How late sleeps of one kind end.
 #[derive(Debug)]
 struct Lateness {
-    mostly_below: Percentile<80>,
-    rarely_above: Percentile<95>,
+    p80: Percentile<80>,
+    p95: Percentile<95>,
 }
 
 impl Lateness {
-    /// One whose 95th percentile is taken for `rarely_above_ns` until it is learnt.
-    fn new(rarely_above_ns: u64) -> Lateness {
+    /// One whose 95th percentile is taken for `p95_ns` until it is learnt.
+    fn new(p95_ns: u64) -> Lateness {
         Lateness {
-            mostly_below: Percentile { ns: MAX_NS },
-            rarely_above: Percentile {
-                ns: rarely_above_ns,
-            },
+            p80: Percentile { ns: MAX_NS },
+            p95: Percentile { ns: p95_ns },
         }
     }
 
     fn ahead_of(&self, at_ns: u64) -> u64 {
-        at_ns.saturating_sub(self.mostly_below.ns)
+        at_ns.saturating_sub(self.p80.ns)
     }
 
     fn record(&mut self, late_ns: u64) {
-        self.mostly_below.record(late_ns);
-        self.rarely_above.record(late_ns);
+        self.p80.record(late_ns);
+        self.p95.record(late_ns);
     }
 }
 
@@ -128,8 +126,8 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-    /// The largest change of an estimate by one wake-up.
-    const STEP_NS: u64 = 2_400;
+    /// The largest change of a timer by one wake-up.
+    const STEP_NS: u64 = 2_000;
 
     /// What is known after many sleeps of `slept` nanoseconds with the given delays.
     fn sleep(wake_up: &mut WakeUp, slept: u64, late: impl Fn(u64) -> u64) {
@@ -140,7 +138,7 @@ mod tests {
     fn learned(late: impl Fn(u64) -> u64) -> u64 {
         let mut wake_up = WakeUp::default();
         sleep(&mut wake_up, 50_000, late);
-        wake_up.short_ns()
+        wake_up.short_lateness_ns()
     }
 
     #[test]
