@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A gate on a capacity, with real runs: how often does it find a loss of 10 %, and
+"""A gate with real runs: how often does it find that a server carries a tenth less, and
 how often does it call an equal server worse?
 
 A Python server on CPU 0 hashes some bytes per request; its changed version hashes
@@ -12,9 +12,15 @@ loss found. A sweep that gives no capacity decides nothing and is made again, as
 gate has to: how often is printed. Gates share runs, as 20 disjoint ones would take
 hours; the disjoint ones are counted by themselves.
 
-    bench/gate.py [--blocks 16] [--runs 3,4,6] [--gates 20] [--records FOLDER]
+With --versus the two servers run side by side, and `plimsoll versus` loads them in turn with its
+usual settings, at half of what the server carries: --gates gates of the changed server and as
+many of an equal one, in random order. Each is a run of its own, with
+`--require 'change of cpu<3%'`.
 
-FOLDER keeps the records: what is there is not swept again. PLIMSOLL names a program
+    bench/gate.py [--blocks 16] [--runs 3,4,6] [--gates 20] [--records FOLDER]
+    bench/gate.py --versus [--gates 20] [--records FOLDER]
+
+FOLDER keeps the records: what is there is not measured again. PLIMSOLL names a program
 that is built already.
 """
 
@@ -39,7 +45,7 @@ SWEEP = "--goal p99<50ms --cpus 1 --quick --levels 70,85,100 --arrivals constant
 FOUND = 3
 
 
-def serve(size):
+def serve(size, port):
     """Hashes `size` bytes per request, one request at a time."""
     data = memoryview(bytes(size))
 
@@ -52,7 +58,7 @@ def serve(size):
             self.transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: 40\r\n\r\n" + body)
 
     async def listen():
-        server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", PORT)
+        server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", port)
         await server.serve_forever()
 
     os.sched_setaffinity(0, {0})
@@ -60,16 +66,17 @@ def serve(size):
 
 
 class Server:
-    def __init__(self, size):
-        self.size = size
+    def __init__(self, size, port=PORT):
+        self.size, self.port = size, port
 
     def __enter__(self):
-        self.process = subprocess.Popen([sys.executable, __file__, "--serve", str(self.size)])
+        arguments = ["--serve", str(self.size), "--port", str(self.port)]
+        self.process = subprocess.Popen([sys.executable, __file__, *arguments])
         for _ in range(200):
             if self.process.poll() is not None:
-                sys.exit(f"the server ended; is port {PORT} in use?")
+                sys.exit(f"the server ended; is port {self.port} in use?")
             try:
-                socket.create_connection(("127.0.0.1", PORT)).close()
+                socket.create_connection(("127.0.0.1", self.port)).close()
                 return self
             except OSError:
                 time.sleep(0.05)
@@ -134,19 +141,51 @@ def measure(blocks, folder):
     return records
 
 
+def in_turn(gates, folder):
+    # rate_of is 1.2 times what the server carries.
+    rate = round(rate_of(BYTES) / 2.4)
+    runs = [(kind, nth) for nth in range(gates) for kind in ("changed", "equal")]
+    random.Random(gates).shuffle(runs)
+    ended = {"changed": [], "equal": []}
+    for kind, nth in runs:
+        record = os.path.join(folder, f"{kind}-{nth}.plimsoll")
+        if not os.path.exists(record):
+            size = BYTES if kind == "equal" else CHANGED_BYTES
+            with Server(BYTES), Server(size, PORT + 1):
+                command = [PROGRAM, "versus", f"http://127.0.0.1:{PORT + 1}/", "--against", f"http://127.0.0.1:{PORT}/"]
+                command += ["--rate", str(rate), "--plain", "--no-html", "-o", record]
+                done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                sys.exit(f"versus ended with {done.returncode}: {done.stderr}")
+        command = [PROGRAM, "report", record, "--require", "change of cpu<3%"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode not in (0, 3, 4):
+            sys.exit(f"report ended with {done.returncode}: {done.stderr}")
+        ended[kind].append(done.returncode)
+        print(f"{kind}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+    print("exit statuses of 'change of cpu<3%'\n")
+    print("| server | broken (3) | undecided (4) | kept (0) |\n|---|---|---|---|")
+    for kind, statuses in ended.items():
+        print(f"| {kind} | " + " | ".join(f"{statuses.count(status)} of {gates}" for status in (3, 4, 0)) + " |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--versus", action="store_true")
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--runs", default="3,4,6")
     parser.add_argument("--gates", type=int, default=20)
     parser.add_argument("--records")
     args = parser.parse_args()
     if args.serve:
-        serve(args.serve)
+        serve(args.serve, args.port)
     if "PLIMSOLL" not in os.environ:
         subprocess.run(["cargo", "build", "--release", "--quiet", "--bin", "plimsoll"], cwd=REPO, check=True)
     with tempfile.TemporaryDirectory() as temporary:
+        if args.versus:
+            return in_turn(args.gates, args.records or temporary)
         records = measure(args.blocks, args.records or temporary)
         print("| runs of each | loss found | false alarms | disjoint gates: found, false alarms |")
         print("|---|---|---|---|")

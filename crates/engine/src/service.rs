@@ -175,6 +175,10 @@ impl FoundService {
             .at(self.peer)
     }
 
+    pub(crate) fn shares_processes(&self, other: &FoundService) -> bool {
+        self.pids.iter().any(|pid| other.pids.contains(pid))
+    }
+
     pub(crate) fn meter(&self, root: &Root) -> ServiceMeter {
         ServiceMeter::new(root, &self.target)
     }

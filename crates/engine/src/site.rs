@@ -99,6 +99,15 @@ impl Site {
         }
     }
 
+    /// Whether a process serves both: what each takes cannot be seen apart.
+    pub fn shares_processes(&self, other: &Site) -> bool {
+        match (self, other) {
+            (Site::Server(found), Site::Server(other)) => found.shares_processes(other),
+            (Site::Here(_), Site::Here(_)) => true,
+            _ => false,
+        }
+    }
+
     /// A meter of the service's CPU time.
     pub fn meter(&self, root: &Root) -> ServiceMeter {
         match self {

@@ -167,6 +167,17 @@ pub(crate) fn flags_to_resume(plan: &Plan) -> String {
     }
 }
 
+/// The flag for what the record lacks of the server that is measured in turns with that of the plan,
+/// after a space.
+pub(crate) fn against_to_resume(other: &Plan) -> String {
+    match &other.workload {
+        Workload::Http(http) if http.url.contains(HIDDEN) => {
+            format!(" --against {}", word(&http.url))
+        }
+        _ => String::new(),
+    }
+}
+
 fn word(text: &str) -> String {
     shell_word(&text.replace(HIDDEN, "VALUE"))
 }

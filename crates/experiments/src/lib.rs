@@ -17,6 +17,7 @@ pub mod lateness;
 pub mod rig;
 pub mod selftest;
 pub mod sweep;
+pub mod versus;
 pub mod wake;
 pub mod yields;
 
@@ -27,6 +28,7 @@ macro_rules! each_experiment {
         [
             $of::<$crate::sweep::Sweep>(),
             $of::<$crate::fixed::FixedRate>(),
+            $of::<$crate::versus::Versus>(),
             $of::<$crate::yields::Yield>(),
             $of::<$crate::copies::CopiesOfCommand>(),
             $of::<$crate::lateness::WakeUps>(),

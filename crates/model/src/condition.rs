@@ -40,6 +40,8 @@ pub enum FigureName {
     Break,
     /// CPU time of a scheduler with nothing to do, of one CPU.
     Idle,
+    /// By how much a figure of one service lies above that of another, in percent of the other's.
+    Change,
 }
 
 /// The unit of a figure, in which its values and limits are kept.
@@ -52,7 +54,7 @@ pub enum LimitUnit {
 
 impl FigureName {
     /// All of them.
-    pub const ALL: [FigureName; 10] = [
+    pub const ALL: [FigureName; 11] = [
         FigureName::Gain,
         FigureName::Cost,
         FigureName::P99,
@@ -63,6 +65,7 @@ impl FigureName {
         FigureName::Concurrency,
         FigureName::Break,
         FigureName::Idle,
+        FigureName::Change,
     ];
 
     /// As it is written.
@@ -78,6 +81,7 @@ impl FigureName {
             FigureName::Concurrency => "concurrency",
             FigureName::Break => "break",
             FigureName::Idle => "idle",
+            FigureName::Change => "change",
         }
     }
 

@@ -46,7 +46,7 @@ const FOR_TESTS: [(&str, &str); 4] = [
 ];
 
 /// Folders of `experiments`, and which other of them each may name.
-const EXPERIMENTS: [(&str, &[&str]); 10] = [
+const EXPERIMENTS: [(&str, &[&str]); 11] = [
     ("sweep", &[]),
     ("copies", &[]),
     ("fixed", &[]),
@@ -57,6 +57,7 @@ const EXPERIMENTS: [(&str, &[&str]); 10] = [
     ("rig", &[]),
     ("wake", &[]),
     ("burst", &[]),
+    ("versus", &[]),
 ];
 
 /// Folders of `report` that are of one experiment or command each. None names

@@ -40,6 +40,7 @@ pub mod judge;
 mod levels;
 mod light;
 mod logistic;
+pub mod pairs;
 pub mod pauses;
 pub mod picture;
 mod pooled;

@@ -1,5 +1,6 @@
 //! Whether values that follow each other are alike, and what that does to their mean.
 
+use crate::student;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// How likely a test finds an order in values without one.
@@ -41,6 +42,20 @@ pub(crate) fn is_clustered(values: &[f64]) -> bool {
     // Of mean 2 and, near enough from ten values on, normal.
     let z = (steps / spread - 2.0) / (20.0 / (5.0 * n + 7.0)).sqrt();
     Normal::standard().cdf(z) < BY_CHANCE
+}
+
+/// Whether values rise or fall in their order: Spearman's rank correlation with it (*The American
+/// Journal of Psychology* 15, 1904), two-sided, by Student's t.
+pub(crate) fn has_trend(values: &[f64]) -> bool {
+    let n = values.len() as f64;
+    if values.len() < FEWEST {
+        return false;
+    }
+    let apart = ranks(values).into_iter().zip(0..);
+    let squares: f64 = apart.map(|(rank, at)| (rank - f64::from(at)).powi(2)).sum();
+    let correlation = 1.0 - 6.0 * squares / (n * (n * n - 1.0));
+    let t = correlation * ((n - 2.0) / (1.0 - correlation.powi(2))).sqrt();
+    student::quantile(BY_CHANCE / 2.0, n - 2.0).is_some_and(|least| t.abs() > least)
 }
 
 fn ranks(values: &[f64]) -> Vec<f64> {

@@ -1,8 +1,10 @@
 //! The flags of `plimsoll burst`.
 
 use crate::args::phases;
-use crate::args::value::{pid, positive_duration, rate};
-use crate::args::{FIXED_OF_SERVER, LoadArgs, URL_OR_RECORD, url_or_record};
+use crate::args::value::{positive_duration, rate};
+use crate::args::{
+    AgainstArgs, FIXED_OF_AGAINST, FIXED_OF_SERVER, LoadArgs, URL_OR_RECORD, url_or_record,
+};
 use crate::experiment::HelpPage;
 use clap::Args;
 use plimsoll_model::{Rate, RatePhase, parse_duration};
@@ -46,12 +48,7 @@ pub(super) const HELP: HelpPage = HelpPage {
         ("quick", "A first look in under 90 s"),
         ("service_pid", "The service's process, or that of its VM"),
     ],
-    fixed: &[
-        PATTERN,
-        &["against_pid", "against_cgroup"],
-        MEASUREMENT,
-        FIXED_OF_SERVER,
-    ],
+    fixed: &[PATTERN, FIXED_OF_AGAINST, MEASUREMENT, FIXED_OF_SERVER],
 };
 
 /// `plimsoll burst`
@@ -94,24 +91,8 @@ pub struct BurstArgs {
     #[arg(long, value_name = "POLICY", value_parser = waiting, conflicts_with_all = ["url", "against"])]
     pub(super) waiting: Option<WaitPolicy>,
 
-    /// Another server, or the same under another setting, measured in turns (A B B A).
-    #[arg(long, value_name = "URL")]
-    pub(super) against: Option<String>,
-
-    /// The process of the other server, or of its VM (default: found by its listening socket).
-    #[arg(
-        long,
-        value_name = "PID",
-        value_parser = pid,
-        allow_hyphen_values = true,
-        requires = "against",
-        conflicts_with = "against_cgroup"
-    )]
-    pub(super) against_pid: Option<u32>,
-
-    /// The cgroup of the other server, as a path below the cgroup mount.
-    #[arg(long, value_name = "PATH", requires = "against")]
-    pub(super) against_cgroup: Option<String>,
+    #[command(flatten)]
+    pub(super) other: AgainstArgs,
 
     /// The command that serves the URL, after `--`: started before the run, on the CPUs of --service-cpus if given, followed with all that it starts, and ended after the run. It must stay in the foreground. It inherits environment and descriptors of this process. Without cgroups that this user may make, what leaves its parent, session and environment outlives the run.
     #[arg(last = true, value_name = "CMD", requires = URL_OR_RECORD, conflicts_with_all = ["service_pid", "service_cgroup"])]

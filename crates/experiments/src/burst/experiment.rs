@@ -12,9 +12,7 @@ use crate::args::phases;
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
 use crate::given_again;
 use plimsoll_engine::{Planner, RunError, Runner};
-use plimsoll_model::{
-    CheckedPlan, HIDDEN, ImplausiblePlan, Requirement, RunPlan, Workload, shell_word,
-};
+use plimsoll_model::{CheckedPlan, ImplausiblePlan, Requirement, RunPlan};
 use plimsoll_report::Document;
 use plimsoll_report::chart::LiveCharts;
 use std::time::Duration;
@@ -93,15 +91,8 @@ impl Experiment for Burst {
     }
 
     fn flags_to_resume(plan: &BurstPlan) -> String {
-        let mut flags = given_again::flags_to_resume(&plan.load);
-        if let Some(against) = &plan.against
-            && let Workload::Http(http) = &against.workload
-            && http.url.contains(HIDDEN)
-        {
-            let url = shell_word(&http.url.replace(HIDDEN, "VALUE"));
-            flags += &format!(" --against {url}");
-        }
-        flags
+        let of_other = plan.against.as_ref().map(given_again::against_to_resume);
+        given_again::flags_to_resume(&plan.load) + &of_other.unwrap_or_default()
     }
 
     fn commands(plan: &BurstPlan) -> Vec<String> {

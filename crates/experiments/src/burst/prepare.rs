@@ -72,7 +72,7 @@ pub(super) fn plan(
         return Err(RunError::Usage(why));
     }
     // Before a server that does not answer is waited for.
-    let pids = [args.load.server.service_pid, args.against_pid];
+    let pids = [args.load.server.service_pid, args.other.against_pid];
     for pid in pids.into_iter().flatten() {
         running(root, pid)?;
     }
@@ -81,13 +81,7 @@ pub(super) fn plan(
         hash.waiting = args.waiting.as_ref().map(ToString::to_string);
     }
     let mut workloads = vec![first];
-    if let Some(url) = &args.against {
-        let mut other = args.load.workload(Some(url), root)?;
-        if let Workload::Http(http) = &mut other {
-            http.service = other_at(args);
-        }
-        workloads.push(other);
-    }
+    workloads.extend(args.other.workload(&args.load, root)?);
     let started = (&args.command[..], args.load.server.service_cpus.as_ref());
     let site = BurstSite::of(&workloads, started, machine)?;
     let mut loads = workloads.into_iter().zip(&site.sites);
@@ -117,7 +111,7 @@ pub(super) fn again(
     let (load, mut notes) = given_again::supply(&plan.load, given(args.url.as_ref())?)?;
     let against = match &plan.against {
         Some(against) => {
-            let (plan, more) = given_again::supply(against, given(args.against.as_ref())?)?;
+            let (plan, more) = given_again::supply(against, given(args.other.against.as_ref())?)?;
             notes.extend(more);
             Some(plan)
         }
@@ -156,14 +150,6 @@ pub(super) fn again(
     Ok(Prepared { plan, site, notes })
 }
 
-fn other_at(args: &BurstArgs) -> ServiceAt {
-    match (args.against_pid, &args.against_cgroup) {
-        (Some(pid), _) => ServiceAt::Pid(pid),
-        (None, Some(path)) => ServiceAt::Cgroup(path.clone()),
-        (None, None) => ServiceAt::Find,
-    }
-}
-
 /// A process that exists and is not paused.
 fn running(root: &Root, pid: u32) -> Result<(), RunError> {
     match stopped(root, pid)? {
@@ -188,7 +174,7 @@ fn phases(args: &BurstArgs) -> Vec<RatePhase> {
     if let Some(pattern) = &args.pattern {
         return pattern.clone();
     }
-    let usual = match (args.quick, args.against.is_some()) {
+    let usual = match (args.quick, args.other.against.is_some()) {
         (false, _) => ms(60_000),
         (true, false) => ms(4000),
         (true, true) => ms(2200),
@@ -247,13 +233,13 @@ fn load(
     plan.calibration.rated = Some(first_rate(pattern));
     plan.run = args.load.blank_run(cpus, site.interrupts(root));
     plan.run.passes = args.cycles.unwrap_or(match args.quick {
-        true if args.against.is_none() => 7,
+        true if args.other.against.is_none() => 7,
         _ => 6,
     });
     plan.run.window = cycle + after + LEAD;
     plan.run.warm_up = WarmUp::fixed(warm_up(pattern).length - LEAD);
     plan.run.idle = ms(if args.quick { 3000 } else { 10_000 });
-    let targets = if args.against.is_some() { 2 } else { 1 };
+    let targets = if args.other.against.is_some() { 2 } else { 1 };
     let once = (plan.run.window + plan.run.warm_up.min) * plan.run.passes * targets;
     plan.run.budget = match args.quick {
         true => ms(80_000),

@@ -1,6 +1,6 @@
 //! The flags of `plimsoll run`.
 
-use super::offered_rate::{OfferedRate, offered_rate};
+use crate::args::offered_rate::{OfferedRate, offered_rate};
 use crate::args::phases::{Phases, phases, ramp};
 use crate::args::value::{rate, window};
 use crate::args::{FIXED_OF_SERVER, LoadArgs, WarmUpArgs, url_or_record};

@@ -5,7 +5,6 @@ mod charts;
 mod document;
 mod experiment;
 mod judge;
-mod offered_rate;
 mod phases;
 mod plan;
 mod runner;

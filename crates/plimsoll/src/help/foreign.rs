@@ -43,7 +43,7 @@ const FLAGS: [(&[&str], &str); 12] = [
 ];
 
 /// The commands that offer requests.
-const COMMANDS: [&str; 4] = ["run", "sweep", "yield", "burst"];
+const COMMANDS: [&str; 5] = ["run", "versus", "sweep", "yield", "burst"];
 
 pub(super) fn tip(words: &[OsString], flag: &str) -> Option<&'static str> {
     let command = words.get(1)?.to_str()?;

@@ -29,4 +29,5 @@ mod service;
 mod session;
 mod shell;
 mod side_trouble;
+mod versus;
 mod yields;

@@ -1,12 +1,15 @@
 //! What the session does for every experiment, asked of each.
 
 use crate::common::{Folder, LOUD, has, send, table, trials_in, unwrapped, wait};
+use plimsoll_load::known::{Behaviour, KnownServer};
 use rustix::process::Signal;
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The shortest run of each experiment, as far as its last argument.
-const RUNS: [(&str, &str); 8] = [
+const RUNS: [(&str, &str); 9] = [
     (
         "sweep",
         "--quick --trials 1 -z 200ms --levels 20 --rated 500",
@@ -30,7 +33,21 @@ const RUNS: [(&str, &str); 8] = [
         "--burst 300ms --break 300ms --cycles 1 --step 20ms",
     ),
     ("run", "--rate 500 -z 200ms"),
+    (
+        "versus",
+        "http://SERVER/new --against http://SERVER/old --rate 500 --passes 1 -z 200ms",
+    ),
 ];
+
+/// With the address of a server that answers as long as the tests run.
+fn at_server(args: &str) -> String {
+    static SERVER: OnceLock<KnownServer> = OnceLock::new();
+    let server = SERVER.get_or_init(|| {
+        let after = Duration::from_micros(100);
+        KnownServer::start(Behaviour::Answer { after }).unwrap()
+    });
+    args.replace("SERVER", &server.addr().to_string())
+}
 
 /// Flags of all commands.
 const COMMON: [&str; 3] = ["--color", "--no-charts", "--help"];
@@ -39,6 +56,7 @@ const COMMON: [&str; 3] = ["--color", "--no-charts", "--help"];
 fn complete((name, args): (&str, &str)) -> Folder {
     let folder = Folder::new();
     let loud = LOUD.join(" ");
+    let args = at_server(args);
     let run = format!("{name} --plain -o run.plimsoll {loud} {args}");
     folder.run(run).says(0, &[]);
     folder
@@ -72,7 +90,7 @@ fn a_run_stopped_within_a_trial_says_how_to_resume_it() {
     for (name, args) in RUNS {
         let folder = Folder::new();
         let loud = LOUD.join(" ");
-        let long = args
+        let long = at_server(args)
             .replace("-z 200ms", "-z 20s")
             .replace("-- true", "-- sleep 20");
         let line = format!("{name} --plain -o run.plimsoll {loud} {long}");

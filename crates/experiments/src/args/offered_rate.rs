@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// What `--rate` takes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum OfferedRate {
+pub(crate) enum OfferedRate {
     Fixed(Rate),
     /// So many times the capacity in a record.
     Times {
@@ -18,7 +18,7 @@ pub(super) enum OfferedRate {
     },
 }
 
-pub(super) fn offered_rate(text: &str) -> Result<OfferedRate, String> {
+pub(crate) fn offered_rate(text: &str) -> Result<OfferedRate, String> {
     let (number, record) = match text.split_once(char::is_whitespace) {
         Some((number, record)) => (number, record.trim()),
         None => (text, ""),
@@ -46,7 +46,7 @@ pub(super) fn offered_rate(text: &str) -> Result<OfferedRate, String> {
 ///
 /// # Errors
 /// The record cannot be read, or has no capacity.
-pub(super) fn resolved(
+pub(crate) fn resolved(
     asked: Option<&OfferedRate>,
     machine: &Machine,
 ) -> Result<(Option<Rate>, Option<String>), RunError> {

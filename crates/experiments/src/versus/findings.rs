@@ -1,0 +1,141 @@
+//! What a comparison finds.
+
+use super::plan::Side;
+use plimsoll_model::{CpuSet, Estimate};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The findings of a comparison.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
+pub struct VersusFindings {
+    /// Passes in which both services have a valid trial: all that the figures are of.
+    pub passes: usize,
+    /// What is compared, in order. A figure that no pass has of both is left out.
+    pub figures: Vec<FigureFound>,
+    /// By how much more CPU time per good answer goes to other processes and to the kernel with the new service
+    /// than with the base, in microseconds: that of the machine without the service and the generator. Null where it is not seen.
+    pub elsewhere_us: Option<Estimate>,
+    /// What became of the requests of each service.
+    pub requests: Vec<RequestsFound>,
+    /// What makes the figures unfit to decide about the new service.
+    pub doubts: Vec<VersusDoubt>,
+    /// Whether both URLs are the same: what differs is noise.
+    pub is_itself: bool,
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ComparedFigure {
+    /// CPU time of the service per good answer.
+    Cpu,
+    /// The median latency of a trial.
+    P50,
+    /// The latency that 90 % of the requests of a trial do not exceed.
+    P90,
+    /// The latency that 99 % do not exceed.
+    P99,
+}
+
+impl ComparedFigure {
+    pub(super) const ALL: [ComparedFigure; 4] = [
+        ComparedFigure::Cpu,
+        ComparedFigure::P50,
+        ComparedFigure::P90,
+        ComparedFigure::P99,
+    ];
+
+    /// As a condition names it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            ComparedFigure::Cpu => "cpu",
+            ComparedFigure::P50 => "p50",
+            ComparedFigure::P90 => "p90",
+            ComparedFigure::P99 => "p99",
+        }
+    }
+}
+
+/// One figure of both services.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FigureFound {
+    pub figure: ComparedFigure,
+    /// The geometric mean of the base over the passes, in microseconds.
+    pub base_us: Estimate,
+    /// That of the new service.
+    pub new_us: Estimate,
+    /// By how much the new service takes longer, in percent of the base: the mean of the
+    /// logarithms of the ratios of the passes.
+    pub change_pct: Estimate,
+    /// Passes that show it.
+    pub passes: usize,
+    /// The change in each of them, in percent, in order.
+    pub by_pass_pct: Vec<f64>,
+}
+
+/// What became of the requests of a service in the valid trials.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct RequestsFound {
+    pub side: Side,
+    /// Requests that were due.
+    pub intended: u64,
+    /// Good answers.
+    pub completed: u64,
+    /// Requests that failed.
+    pub failed: u64,
+    /// Requests without an answer at the end of their trial.
+    pub unfinished: u64,
+    /// The mean length of the body of a good answer, in bytes; null where it is unknown.
+    pub body_bytes: Option<f64>,
+    /// CPU use of the service's CPUs, in percent.
+    pub cpu_pct: Option<f64>,
+    /// Requests that were due while all of the client's connections were in use, in percent.
+    pub waited_pct: Option<f64>,
+    /// CPU time that the service takes while only the other one is loaded, in percent of what it takes in the
+    /// same time under load; null where it is not seen.
+    pub unloaded_pct: Option<f64>,
+    /// Valid trials.
+    pub trials: usize,
+}
+
+/// What makes the figures unfit to decide about the new service.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum VersusDoubt {
+    /// Requests failed or had no answer: of these the work is not in the figures.
+    Failures {
+        side: Side,
+        failed: u64,
+        unfinished: u64,
+        of: u64,
+    },
+    /// A service did not answer as many requests as were due.
+    NotCarried {
+        side: Side,
+        trials: usize,
+        of: usize,
+    },
+    /// The mean lengths of bodies differ by more than a tenth: the services do not do the same.
+    Bodies { base_bytes: f64, new_bytes: f64 },
+    /// Requests waited for one of the client's connections: their latency is not the service's alone.
+    Connections { side: Side, pct: f64 },
+    /// A service works while only the other one is loaded: it puts work off, has other clients, or work of its
+    /// own, so the figures are not of what its requests cost.
+    Unloaded { side: Side, pct: f64 },
+    /// CPU time of other processes and of the kernel differs by more than 3 % of that of the base: work has moved there, or
+    /// from there.
+    Elsewhere {
+        /// By how much more it is with the new service, per good answer, in microseconds.
+        us: Estimate,
+    },
+    /// The services run on other CPUs.
+    Cpus { base: CpuSet, new: CpuSet },
+    /// A change rises or falls from pass to pass.
+    Trend {
+        figure: ComparedFigure,
+        /// That of the first half of the passes.
+        first_pct: f64,
+        /// That of the second half.
+        second_pct: f64,
+    },
+}

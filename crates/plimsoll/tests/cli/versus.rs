@@ -1,0 +1,66 @@
+//! `plimsoll versus` for real, on two servers of known delay: what is asserted is what noise cannot
+//! change.
+
+use crate::common::{Folder, LOUD, has};
+use plimsoll_load::known::{Behaviour, Discipline, KnownServer};
+use std::thread::sleep;
+use std::time::Duration;
+
+fn server(after_ms: u64) -> KnownServer {
+    let after = Duration::from_millis(after_ms);
+    KnownServer::start(Behaviour::Answer { after }).unwrap()
+}
+
+/// 8 passes of 40 requests to each.
+fn versus(new: &KnownServer, base: &KnownServer, more: &str) -> String {
+    let loud = LOUD.join(" ");
+    format!(
+        "versus http://{}/ --against http://{}/ --rate 200 -z 200ms --passes 8 -c 32 --arrivals constant --seed 1 -o run.plimsoll --no-html {loud} {more}",
+        new.addr(),
+        base.addr()
+    )
+}
+
+#[test]
+fn a_slower_service_breaks_a_condition_and_the_json_keeps_to_its_schema() {
+    let (new, base) = (server(10), server(2));
+    let folder = Folder::new();
+    let more = "--format json --require 'change of p50<100%'";
+    let run = folder.run(versus(&new, &base, more));
+    run.says(3, &["change of p50<100%: broken"]);
+    let found = folder.run("report run.plimsoll --format json").json();
+    let text = include_str!("../../../../docs/schema/versus.schema.json");
+    let schema = jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap();
+    let faults: Vec<String> = schema
+        .iter_errors(&found)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+    assert_eq!(found["findings"]["passes"], 8);
+    assert_eq!(found["findings"]["is_itself"], false);
+    let text = folder.run("report run.plimsoll").stdout;
+    has(&text, &["New against base", "p50", "longer"]);
+    // The other way round, less time is no change for the worse.
+    let run = folder.run(
+        versus(&base, &new, "--require 'change of p50<0%'")
+            .replace("run.plimsoll", "back.plimsoll"),
+    );
+    run.says(0, &["change of p50<0%: kept"]);
+}
+
+#[test]
+fn a_service_that_fails_decides_nothing() {
+    let base = server(2);
+    // It refuses every second request.
+    let discipline = Discipline::TokenBucket {
+        per_second: 100,
+        burst: 10,
+    };
+    let limited = KnownServer::start(Behaviour::Queue(discipline)).unwrap();
+    // The bucket starts empty, and the first request is not to be refused.
+    sleep(Duration::from_millis(100));
+    let folder = Folder::new();
+    let run = folder.run(versus(&limited, &base, "--require 'change of p50<900%'"));
+    run.says(4, &["undecided"]);
+    has(&run.stdout, &["The new service failed"]);
+}
