@@ -28,13 +28,16 @@ const GATE_DECISIONS: &str = "`plimsoll gate --log FILE` writes one JSON object 
     of entries and reasons may be added.";
 
 /// Numbers that may be negative: their unit and meaning are stated elsewhere.
-const SIGNED: [&str; 6] = [
+const SIGNED: [&str; 9] = [
     "value",
     "low",
     "high",
     "limit",
     "worst_case_pct",
     "burn_left_s",
+    "by_pass_pct",
+    "first_pct",
+    "second_pct",
 ];
 
 /// Numbers that are more than 0.
