@@ -12,20 +12,21 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 How to read it, from a run on two shared virtual CPUs, where the new version does
 11 % more work:
-  figure       base           new            change
-  CPU time     2.76ms         3.06ms         +10.8 % (9.4 to 12.2)
+  figure                  base     new            change  verdict  passes
+                                                       %
+  CPU time per request  2.88ms  3.17ms  9.9 (5.3 to 14.6)     more      40
 The interval is of the ratios of 40 passes. In each, both are loaded for half a
 second, so that what makes the machine faster and slower for longer cancels out.
 
 Examples:
-  plimsoll versus http://localhost:8081/ --against http://localhost:8080/ --rate 500
-        the new version on port 8081 and the old one on port 8080
-  plimsoll versus http://localhost:8081/ --against http://localhost:8080/ --rate 500 \\
-      --require 'change of cpu<3%'
+  plimsoll versus http://localhost:81/ --against http://localhost:80/ --rate 500
+        the new version on port 81 and the old one on port 80
+  plimsoll versus http://localhost:81/ --against http://localhost:80/ \\
+      --rate 500 --require 'change of cpu<3%'
         a gate: exit status 3 if a request takes 3 % more CPU time
-  plimsoll versus http://localhost:8080/v2 --against http://localhost:8080/v1 --rate 500
+  plimsoll versus http://localhost/v2 --against http://localhost/v1 --rate 500
         two paths of one server
-  plimsoll versus http://localhost:8080/ --against http://localhost:8080/ --rate 500
+  plimsoll versus http://localhost/ --against http://localhost/ --rate 500
         a service and itself: the noise of this machine
 
 It compares what requests cost at one rate, and no capacities: for these, plimsoll sweep.";

@@ -6,7 +6,7 @@ use super::findings::{ComparedFigure, FigureFound, RequestsFound, VersusDoubt, V
 use super::plan::Side;
 use crate::experiment::ReportOf;
 use plimsoll_model::Estimate;
-use plimsoll_report::{Column, Document, Ink, Role, Table, estimate, estimate_us};
+use plimsoll_report::{Column, Document, Ink, Role, Table, estimate, estimate_us, time_us};
 
 pub(super) fn document<'a>(report: &'a ReportOf<'a, Versus>) -> Document<'a> {
     let found = report.findings;
@@ -195,7 +195,7 @@ fn notes(found: &VersusFindings) -> Vec<String> {
 
 fn figures(found: &[FigureFound]) -> Table {
     let time = |name, of: fn(&FigureFound) -> Estimate| {
-        Column::new(name, "", 0, found.iter().map(|f| estimate_us(Some(of(f)))))
+        Column::words(name, "", 0, found, |f| time_us(of(f).value))
     };
     let verdict = |f: &FigureFound| match Verdict::of(f.change_pct) {
         Verdict::More => "more",
@@ -213,10 +213,7 @@ fn figures(found: &[FigureFound]) -> Table {
         Column::words("passes", "", 2, found, |f| f.passes.to_string()),
     ];
     let explained = [
-        (
-            "base, new",
-            "geometric means over the passes, with 95 % intervals: these have what made the machine faster and slower",
-        ),
+        ("base, new", "geometric means over the passes"),
         (
             "change",
             "by how much the new service takes longer: the mean of the ratios of the passes, with its 95 % interval",
