@@ -105,23 +105,41 @@ pub enum VersusDoubt {
     /// Requests failed or had no answer: of these the work is not in the figures.
     Failures {
         side: Side,
+        /// Requests that failed.
         failed: u64,
+        /// Requests without an answer.
         unfinished: u64,
+        /// Requests that were due.
         of: u64,
     },
     /// A service did not answer as many requests as were due.
     NotCarried {
         side: Side,
+        /// Trials in which it did not.
         trials: usize,
+        /// Of so many.
         of: usize,
     },
     /// The mean lengths of bodies differ by more than a tenth: the services do not do the same.
-    Bodies { base_bytes: f64, new_bytes: f64 },
+    Bodies {
+        /// That of the base, in bytes.
+        base_bytes: f64,
+        /// That of the new service.
+        new_bytes: f64,
+    },
     /// Requests waited for one of the client's connections: their latency is not the service's alone.
-    Connections { side: Side, pct: f64 },
+    Connections {
+        side: Side,
+        /// So many of the requests, in percent.
+        pct: f64,
+    },
     /// A service works while only the other one is loaded: it puts work off, has other clients, or work of its
     /// own, so the figures are not of what its requests cost.
-    Unloaded { side: Side, pct: f64 },
+    Unloaded {
+        side: Side,
+        /// Its CPU time then, in percent of that under load.
+        pct: f64,
+    },
     /// CPU time of other processes and of the kernel differs by more than 3 % of that of the base: work has moved there, or
     /// from there.
     Elsewhere {
@@ -129,7 +147,12 @@ pub enum VersusDoubt {
         us: Estimate,
     },
     /// The services run on other CPUs.
-    Cpus { base: CpuSet, new: CpuSet },
+    Cpus {
+        /// Those of the base.
+        base: CpuSet,
+        /// Those of the new service.
+        new: CpuSet,
+    },
     /// A change rises or falls from pass to pass.
     Trend {
         figure: ComparedFigure,
