@@ -15,6 +15,17 @@ pub(crate) const fn warm_up(min: u64, max: u64) -> WarmUp {
     }
 }
 
+/// Twice what an asyncio server takes for a new connection.
+const CONNECTION_OPENS_WITHIN: Duration = Duration::from_micros(250);
+
+/// How long the client's connections may take to open, with what a server does for each.
+pub(crate) fn connections_open_within(workload: &Workload) -> Duration {
+    match workload {
+        Workload::Http(http) => CONNECTION_OPENS_WITHIN * http.connections,
+        Workload::Hash(_) | Workload::Command(_) | Workload::Imported(_) => Duration::ZERO,
+    }
+}
+
 /// The first rate of the calibration: for the hash service half of what its
 /// calibrated cost predicts, for an unknown server 1,000/s.
 pub(crate) fn first_rate(workload: &Workload, cpus: &CpuPlan) -> Rate {

@@ -9,8 +9,8 @@ use plimsoll_host::{Root, online_cpus};
 use plimsoll_load::hash;
 use plimsoll_load::http::describe_requests;
 use plimsoll_model::{
-    Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HashService, HttpService, InterruptTime, RunPlan,
-    ServiceAt, ServiceWarmUp, TlsFiles, Workload, parse_duration,
+    Arrivals, Bytes, CpuPlan, CpuSet, CpuTime, HashService, HttpService, InterruptTime, Rate,
+    RunPlan, ServiceAt, ServiceWarmUp, TlsFiles, Workload, parse_duration,
 };
 use std::fs::File;
 use std::io::Read;
@@ -125,6 +125,27 @@ pub(crate) struct WarmUpArgs {
     /// Load the service before anything is measured, for so long (30s) or with so many requests (50000): for one that compiles or caches as it runs.
     #[arg(long, value_name = "TIME|N", requires = "url", help_heading = FOR_A_SERVER, value_parser = service_warm_up, allow_hyphen_values = true)]
     pub(crate) warm_up: Option<ServiceWarmUp>,
+}
+
+const LONGEST_WARM_UP: Duration = Duration::from_secs(24 * 3600);
+
+impl WarmUpArgs {
+    /// The warm-up at a rate that is known.
+    ///
+    /// # Errors
+    /// Its requests take more than a day.
+    pub(crate) fn at(self, rate: Rate) -> Result<Option<ServiceWarmUp>, RunError> {
+        match self.warm_up {
+            Some(ServiceWarmUp::Requests(requests))
+                if requests as f64 / rate.get() > LONGEST_WARM_UP.as_secs_f64() =>
+            {
+                Err(RunError::Usage(format!(
+                    "the requests of --warm-up take more than a day at {rate}; give fewer, or a higher --rate"
+                )))
+            }
+            warm_up => Ok(warm_up),
+        }
+    }
 }
 
 const MOST_OF_BODY: Bytes = Bytes(64 << 20);
@@ -430,6 +451,17 @@ impl ServerArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_requests_of_a_warm_up_have_an_end() {
+        let at = |requests| {
+            let warm_up = Some(ServiceWarmUp::Requests(requests));
+            WarmUpArgs { warm_up }.at(Rate::per_second(100.0).unwrap())
+        };
+        assert_eq!(at(500).unwrap(), Some(ServiceWarmUp::Requests(500)));
+        let refused = at(1_000_000_000).unwrap_err();
+        assert!(refused.to_string().contains("more than a day"), "{refused}");
+    }
 
     #[test]
     fn a_file_without_an_end_is_refused() {

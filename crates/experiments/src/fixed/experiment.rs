@@ -52,8 +52,7 @@ impl Experiment for FixedRate {
         let workload = args.load.workload(args.url.as_deref(), root)?;
         let site = Site::of(&workload, root)?;
         let mut plan = plan::plan(&args.load, (asked, phases), workload, &site, root);
-        plan.load.service_warm_up = args.warm_up.warm_up;
-        plan::check_warm_up(&plan)?;
+        plan.load.service_warm_up = args.warm_up.at(plan.rate)?;
         let notes = note.into_iter().collect();
         Ok(Prepared { plan, site, notes })
     }

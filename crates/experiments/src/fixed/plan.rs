@@ -3,14 +3,14 @@
 use super::experiment::FixedTrial;
 use super::phases::FixedOutcome;
 use crate::args::LoadArgs;
-use crate::defaults::ms;
+use crate::defaults::{connections_open_within, ms};
 use plimsoll_engine::order::derive;
 use plimsoll_engine::visits::VisitPlanner;
 use plimsoll_engine::{Next, Planner, Progress, RunError, Site, warm_up};
 use plimsoll_host::Root;
 use plimsoll_model::{
-    CheckedPlan, ImplausiblePlan, Phase, PhasedRate, Plan, Rate, RatePhase, ServiceWarmUp,
-    TrialSetting, TrialSpec, WarmUp, Workload, human_duration,
+    CheckedPlan, ImplausiblePlan, Phase, PhasedRate, Plan, Rate, RatePhase, TrialSetting,
+    TrialSpec, WarmUp, Workload, human_duration,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,6 @@ const USUAL_RPS: f64 = 1000.0;
 pub(super) const USUAL_WINDOW: Duration = ms(10_000);
 /// Connections are opened, and caches filled, before the window.
 const WARM_UP: Duration = ms(1000);
-/// A connection, and what the server does for a new one: more than twice what one of asyncio takes.
-const OPENED_WITHIN: Duration = Duration::from_micros(250);
 /// The window opens shortly after the warm-up, and the first phase is not to begin before.
 const LEAD: Duration = ms(100);
 /// Of a window at one rate.
@@ -215,24 +213,7 @@ pub(super) fn plan(
 
 /// The connections are open before the window begins.
 fn warm_up(workload: &Workload) -> Duration {
-    match workload {
-        Workload::Http(http) => WARM_UP.max(WARM_UP / 2 + OPENED_WITHIN * http.connections),
-        Workload::Hash(_) | Workload::Command(_) | Workload::Imported(_) => WARM_UP,
-    }
-}
-
-/// The requests that warm a service up have an end.
-pub(super) fn check_warm_up(plan: &FixedPlan) -> Result<(), RunError> {
-    let Some(ServiceWarmUp::Requests(requests)) = plan.load.service_warm_up else {
-        return Ok(());
-    };
-    match requests as f64 / plan.rate.get() <= LONGEST.as_secs_f64() {
-        true => Ok(()),
-        false => Err(RunError::Usage(format!(
-            "the requests of --warm-up take more than a day at {}; give fewer, or a higher --rate",
-            plan.rate
-        ))),
-    }
+    WARM_UP.max(WARM_UP / 2 + connections_open_within(workload))
 }
 
 /// Warms the service up at the rate of the trial, if the plan asks for it, and then makes the trial.

@@ -3,7 +3,7 @@
 use super::FixedFindings;
 use super::judge::judge;
 use super::phases::{self, FixedOutcome, PhaseFound};
-use super::plan::{AtRate, FixedPlan, FixedPlanner, asked, check_warm_up};
+use super::plan::{AtRate, FixedPlan, FixedPlanner, asked};
 use super::study::{ConnectionsFound, PausesFound, due, findings, is_slow};
 use crate::experiment::Experiment;
 use plimsoll_engine::{Next, Planner};
@@ -28,16 +28,6 @@ fn a_number_of_requests_is_a_time_at_the_rate() {
     let refused = |rps, requests| of(Some(rps), Some(requests)).unwrap_err().to_string();
     assert!(refused(5000.0, 10).contains("2ms"));
     assert!(refused(1.0, 100_000).contains("more than a day"));
-}
-
-#[test]
-fn the_requests_of_a_warm_up_have_an_end() {
-    let mut plan = plan_at(100.0);
-    plan.load.service_warm_up = Some(ServiceWarmUp::Requests(500));
-    assert!(check_warm_up(&plan).is_ok());
-    plan.load.service_warm_up = Some(ServiceWarmUp::Requests(1_000_000_000));
-    let refused = check_warm_up(&plan).unwrap_err();
-    assert!(refused.to_string().contains("more than a day"), "{refused}");
 }
 
 fn plan_at(rps: f64) -> FixedPlan {

@@ -62,7 +62,7 @@ pub struct VersusArgs {
     pub(super) url: Option<String>,
 
     #[command(flatten)]
-    pub(super) base: AgainstArgs,
+    pub(super) other: AgainstArgs,
 
     /// Requests per second to either, while it is measured (default: 1000), or as one word a multiple of the capacity in a record of `plimsoll sweep`, such as '0.5x FILE'. Both have to carry it.
     #[arg(long, value_name = "RATE", value_parser = offered_rate, allow_hyphen_values = true)]

@@ -2,7 +2,7 @@
 
 use super::args::{HELP, VersusArgs};
 use super::findings::{ComparedFigure, VersusFindings};
-use super::plan::{OneSide, Side, VersusOutcome, VersusPlan, VersusPlanner};
+use super::plan::{Side, VersusOutcome, VersusPlan, VersusPlanner, VersusSetting};
 use super::runner::{Sites, VersusRunner};
 use super::{document, judge, prepare, study};
 use crate::experiment::{Experiment, HelpPage, Machine, Prepared, ReportOf, Stage};
@@ -15,7 +15,7 @@ use plimsoll_model::{
 use plimsoll_report::Document;
 use std::time::Duration;
 
-pub(super) type VersusTrial = Trial<OneSide, VersusOutcome>;
+pub(super) type VersusTrial = Trial<VersusSetting, VersusOutcome>;
 
 /// What does a request cost on one service, and on the other?
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Experiment for Versus {
 
     type Args = VersusArgs;
     type Plan = VersusPlan;
-    type Setting = OneSide;
+    type Setting = VersusSetting;
     type Outcome = VersusOutcome;
     type Findings = VersusFindings;
     type Picture = ();
@@ -98,7 +98,9 @@ impl Experiment for Versus {
         Side::BOTH.into_iter().flat_map(of).collect()
     }
 
-    fn planner(plan: &VersusPlan) -> impl Planner<Setting = OneSide, Outcome = VersusOutcome> {
+    fn planner(
+        plan: &VersusPlan,
+    ) -> impl Planner<Setting = VersusSetting, Outcome = VersusOutcome> {
         VersusPlanner::new(plan)
     }
 
@@ -106,7 +108,7 @@ impl Experiment for Versus {
         plan: &'a VersusPlan,
         sites: &Sites,
         machine: &'a Machine,
-    ) -> Result<Box<dyn Runner<OneSide, VersusOutcome> + 'a>, RunError> {
+    ) -> Result<Box<dyn Runner<VersusSetting, VersusOutcome> + 'a>, RunError> {
         Ok(Box::new(VersusRunner::new(plan, sites, &machine.root)?))
     }
 

@@ -14,7 +14,7 @@ pub struct VersusFindings {
     pub figures: Vec<FigureFound>,
     /// By how much more CPU time per good answer goes to other processes and to the kernel with the new service
     /// than with the base, in microseconds: that of the machine without the service and the generator. Null where it is not seen.
-    pub elsewhere_us: Option<Estimate>,
+    pub outside_us: Option<Estimate>,
     /// What became of the requests of each service.
     pub requests: Vec<RequestsFound>,
     /// What makes the figures unfit to decide about the new service.
@@ -35,6 +35,18 @@ pub enum ComparedFigure {
     P90,
     /// The latency that 99 % do not exceed.
     P99,
+}
+
+impl VersusDoubt {
+    /// Whether it is about this figure.
+    pub(super) fn is_about(&self, of: ComparedFigure) -> bool {
+        match self {
+            VersusDoubt::Trend { figure, .. } => *figure == of,
+            VersusDoubt::WorkMoved { .. } => of == ComparedFigure::Cpu,
+            VersusDoubt::Connections { .. } => of != ComparedFigure::Cpu,
+            _ => true,
+        }
+    }
 }
 
 impl ComparedFigure {
@@ -93,7 +105,7 @@ pub struct RequestsFound {
     pub waited_pct: Option<f64>,
     /// CPU time that the service takes while only the other one is loaded, in percent of what it takes in the
     /// same time under load; null where it is not seen.
-    pub unloaded_pct: Option<f64>,
+    pub background_pct: Option<f64>,
     /// Valid trials.
     pub trials: usize,
 }
@@ -135,14 +147,14 @@ pub enum VersusDoubt {
     },
     /// A service works while only the other one is loaded: it puts work off, has other clients, or work of its
     /// own, so the figures are not of what its requests cost.
-    Unloaded {
+    BackgroundWork {
         side: Side,
         /// Its CPU time then, in percent of that under load.
         pct: f64,
     },
     /// CPU time of other processes and of the kernel differs by more than 3 % of that of the base: work has moved there, or
     /// from there.
-    Elsewhere {
+    WorkMoved {
         /// By how much more it is with the new service, per good answer, in microseconds.
         us: Estimate,
     },

@@ -2,7 +2,7 @@
 
 use super::document::doubt_sentence;
 use super::experiment::Versus;
-use super::findings::{VersusDoubt, VersusFindings};
+use super::findings::{ComparedFigure, VersusDoubt, VersusFindings};
 use crate::experiment::Experiment;
 use plimsoll_model::{Condition, FigureName, Holds, Judgement, LimitSide};
 use plimsoll_study::judge;
@@ -16,16 +16,20 @@ pub(super) fn judge(found: &VersusFindings, condition: &Condition) -> Option<Jud
         return None;
     }
     let judged = judge::figures(&Versus::figures(found), limit);
-    let is_meant = |doubt: &&VersusDoubt| match (doubt, &limit.of) {
-        (VersusDoubt::Trend { figure, .. }, Some(of)) => figure.name() == of,
-        // More that is taken elsewhere makes what is broken no better.
-        (VersusDoubt::Elsewhere { us }, _) => match limit.side {
-            LimitSide::Below => (us.value > 0.0) == (judged.holds == Holds::Yes),
-            LimitSide::Above => (us.value > 0.0) == (judged.holds == Holds::No),
-        },
-        _ => true,
+    let is_judged = |of: &ComparedFigure| limit.of.as_ref().is_none_or(|name| name == of.name());
+    let figures: Vec<ComparedFigure> = ComparedFigure::ALL.into_iter().filter(is_judged).collect();
+    let unsettles = |doubt: &&VersusDoubt| {
+        // More work outside of the service makes what is broken no better.
+        let may_turn = match doubt {
+            VersusDoubt::WorkMoved { us } => match limit.side {
+                LimitSide::Below => (us.value > 0.0) == (judged.holds == Holds::Yes),
+                LimitSide::Above => (us.value > 0.0) == (judged.holds == Holds::No),
+            },
+            _ => true,
+        };
+        may_turn && figures.iter().any(|figure| doubt.is_about(*figure))
     };
-    Some(match found.doubts.iter().find(is_meant) {
+    Some(match found.doubts.iter().find(unsettles) {
         Some(doubt) => judge::doubted(judged, &doubt_sentence(doubt)),
         None => judged,
     })

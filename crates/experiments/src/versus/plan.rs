@@ -72,13 +72,13 @@ impl fmt::Display for Side {
 
 /// What a trial is made at.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct OneSide {
+pub struct VersusSetting {
     pub(super) side: Side,
     #[serde(rename = "rate_rps")]
     pub(super) rate: Rate,
 }
 
-impl TrialSetting for OneSide {
+impl TrialSetting for VersusSetting {
     fn rate(&self) -> Option<Rate> {
         Some(self.rate)
     }
@@ -97,16 +97,16 @@ pub(super) struct VersusPlanner<'p> {
     plan: &'p VersusPlan,
     /// With the warm-up of both services.
     warm_up: Plan,
-    visits: VisitPlanner<'p, OneSide, VersusOutcome>,
+    visits: VisitPlanner<'p, VersusSetting, VersusOutcome>,
 }
 
 impl<'p> VersusPlanner<'p> {
     pub(super) fn new(plan: &'p VersusPlan) -> VersusPlanner<'p> {
-        let at = |side| OneSide {
+        let at = |side| VersusSetting {
             side,
             rate: plan.rate,
         };
-        let words = |setting: &OneSide| format!("{} at {}", setting.side, setting.rate);
+        let words = |setting: &VersusSetting| format!("{} at {}", setting.side, setting.rate);
         let settings = Side::BOTH.map(at).to_vec();
         let mut warm_up = plan.load.clone();
         warm_up.service_warm_up = plan.load.service_warm_up.map(of_both);
@@ -126,12 +126,12 @@ fn of_both(of_one: ServiceWarmUp) -> ServiceWarmUp {
 }
 
 impl Planner for VersusPlanner<'_> {
-    type Setting = OneSide;
+    type Setting = VersusSetting;
     type Outcome = VersusOutcome;
 
-    fn next(&self, trials: &[VersusTrial]) -> Next<OneSide> {
+    fn next(&self, trials: &[VersusTrial]) -> Next<VersusSetting> {
         let seed = derive(self.plan.load.run.seed, trials.len() as u64);
-        let at = |rate, _| OneSide {
+        let at = |rate, _| VersusSetting {
             side: Side::Base,
             rate,
         };
@@ -159,7 +159,7 @@ impl Planner for VersusPlanner<'_> {
         }
     }
 
-    fn describe(&self, spec: &TrialSpec<OneSide>) -> String {
+    fn describe(&self, spec: &TrialSpec<VersusSetting>) -> String {
         let words = self.visits.describe(spec);
         match spec.phase {
             Phase::WarmUp => format!("warm-up of {words}"),

@@ -1,7 +1,7 @@
 //! Carries out the trials: a load for each of the two services.
 
 use super::experiment::VersusTrial;
-use super::plan::{OneSide, Side, VersusOutcome, VersusPlan};
+use super::plan::{Side, VersusOutcome, VersusPlan, VersusSetting};
 use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, ServiceMeter, Site};
 use plimsoll_host::{CpuMeter, Root};
 use plimsoll_model::{TrialSpec, Workload};
@@ -31,7 +31,7 @@ impl Sites {
 }
 
 struct OneService<'a> {
-    load: OfferedLoad<'a, OneSide, VersusOutcome>,
+    load: OfferedLoad<'a, VersusSetting, VersusOutcome>,
     /// `None` where the two are one process, or it is not seen.
     meter: Option<ServiceMeter>,
 }
@@ -59,10 +59,10 @@ impl VersusRunner<'_> {
     }
 }
 
-impl Runner<OneSide, VersusOutcome> for VersusRunner<'_> {
+impl Runner<VersusSetting, VersusOutcome> for VersusRunner<'_> {
     fn run(
         &mut self,
-        spec: &TrialSpec<OneSide>,
+        spec: &TrialSpec<VersusSetting>,
         observer: &mut dyn Observer,
         stop: &AtomicBool,
     ) -> Result<Option<VersusTrial>, RunError> {

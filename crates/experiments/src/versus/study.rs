@@ -18,10 +18,10 @@ const WAITED_PCT: f64 = 1.0;
 /// A pause of the machine is in one trial in ten.
 const PAUSES: f64 = 0.1;
 /// Less is what any server does by itself.
-const UNLOADED_PCT: f64 = 3.0;
+const BACKGROUND_PCT: f64 = 3.0;
 
 /// So much of the CPU time of the base may be taken elsewhere without a doubt.
-const ELSEWHERE: f64 = 0.03;
+const MOVED: f64 = 0.03;
 
 /// The valid trials of both services in one pass.
 struct Pass<'t> {
@@ -43,13 +43,13 @@ pub(super) fn findings(plan: &VersusPlan, trials: &[VersusTrial]) -> VersusFindi
     let figures = ComparedFigure::ALL.into_iter();
     let requests = Side::BOTH.map(|side| requests(side, &passes)).to_vec();
     let figures: Vec<FigureFound> = figures.filter_map(|of| figure(of, &passes)).collect();
-    let elsewhere_us = elsewhere_us(&passes);
-    let moved = elsewhere_us.filter(|us| has_moved(us, &figures));
+    let outside_us = outside_us(&passes);
+    let moved = outside_us.filter(|us| has_moved(us, &figures));
     let mut doubts = doubts(plan, &passes, &requests);
-    doubts.extend(moved.map(|us| VersusDoubt::Elsewhere { us }));
+    doubts.extend(moved.map(|us| VersusDoubt::WorkMoved { us }));
     VersusFindings {
         figures,
-        elsewhere_us,
+        outside_us,
         doubts,
         requests,
         passes: passes.len(),
@@ -119,7 +119,7 @@ fn figure(of: ComparedFigure, passes: &[Pass<'_>]) -> Option<FigureFound> {
 }
 
 /// What the machine takes for an answer without the service and the generator.
-fn elsewhere_us(passes: &[Pass<'_>]) -> Option<Estimate> {
+fn outside_us(passes: &[Pass<'_>]) -> Option<Estimate> {
     let of = |trial: &VersusTrial| {
         let of_machine = trial.machine.cpu.as_ref()?.busy().0.as_secs_f64();
         let known = trial.service.as_ref()?.cpu.0 + trial.generator_cpu?.0;
@@ -135,7 +135,7 @@ fn elsewhere_us(passes: &[Pass<'_>]) -> Option<Estimate> {
 
 fn has_moved(us: &Estimate, figures: &[FigureFound]) -> bool {
     let mut cpu = figures.iter().filter(|f| f.figure == ComparedFigure::Cpu);
-    let limit = cpu.next().map(|cpu| ELSEWHERE * cpu.base_us.value);
+    let limit = cpu.next().map(|cpu| MOVED * cpu.base_us.value);
     let beyond = |(low, high): (f64, f64)| limit.is_some_and(|l| low > l || high < -l);
     us.interval().is_some_and(beyond)
 }
@@ -157,7 +157,7 @@ fn requests(side: Side, passes: &[Pass<'_>]) -> RequestsFound {
         body_bytes: bodies.map(|sizes| sizes.mean()),
         cpu_pct: (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64),
         waited_pct: waited_pct(side, passes),
-        unloaded_pct: unloaded_pct(side, passes),
+        background_pct: background_pct(side, passes),
         trials: passes.len(),
     }
 }
@@ -172,7 +172,7 @@ fn waited_pct(side: Side, passes: &[Pass<'_>]) -> Option<f64> {
 }
 
 /// Per second of the trials of the other one, by that of its own windows.
-fn unloaded_pct(side: Side, passes: &[Pass<'_>]) -> Option<f64> {
+fn background_pct(side: Side, passes: &[Pass<'_>]) -> Option<f64> {
     let per_second = |each: Vec<Option<(f64, f64)>>| {
         let each: Option<Vec<(f64, f64)>> = each.into_iter().collect();
         let each = each.filter(|each| !each.is_empty())?;
@@ -224,9 +224,9 @@ fn doubts(plan: &VersusPlan, passes: &[Pass<'_>], requests: &[RequestsFound]) ->
         Some(VersusDoubt::Connections { side, pct })
     });
     let unloaded = requests.iter().filter_map(|found| {
-        let pct = found.unloaded_pct.filter(|pct| *pct > UNLOADED_PCT)?;
+        let pct = found.background_pct.filter(|pct| *pct > BACKGROUND_PCT)?;
         let side = found.side;
-        Some(VersusDoubt::Unloaded { side, pct })
+        Some(VersusDoubt::BackgroundWork { side, pct })
     });
     let (base, new) = (&plan.against.run.cpus.service, &plan.load.run.cpus.service);
     let cpus = (base != new).then(|| VersusDoubt::Cpus {

@@ -2,7 +2,7 @@
 
 use super::experiment::VersusTrial;
 use super::findings::{ComparedFigure, FigureFound, VersusDoubt, VersusFindings};
-use super::plan::{OneSide, Side, VersusPlan, VersusPlanner};
+use super::plan::{Side, VersusPlan, VersusPlanner, VersusSetting};
 use super::{judge, study};
 use plimsoll_engine::{Next, Planner};
 use plimsoll_model::{
@@ -60,7 +60,7 @@ fn run(plan: &VersusPlan, new: New, seed: u64) -> Vec<VersusTrial> {
     let mut machine: f64 = 1.0;
     while let Next::Trial(spec) = planner.next(&trials) {
         machine = (machine + 0.2 * (rng.unit() - 0.5)).clamp(1.0, 2.0);
-        let OneSide { side, .. } = spec.setting;
+        let VersusSetting { side, .. } = spec.setting;
         let (ratio, failed, answered, bytes) = match side {
             Side::Base => (1.0, 0, 400, 40),
             Side::New => ((new.cpu)(spec.pass), new.failed, new.answered, new.bytes),
@@ -198,7 +198,7 @@ fn what_is_in_doubt_decides_nothing() {
         unloaded: 0.1,
         ..slower
     });
-    let VersusDoubt::Unloaded { side, pct } = unloaded else {
+    let VersusDoubt::BackgroundWork { side, pct } = unloaded else {
         panic!("{unloaded:?}");
     };
     assert_eq!(side, Side::New);
@@ -277,12 +277,12 @@ fn work_that_has_moved_to_other_processes_is_doubted() {
         cpu: |_| 0.5,
         ..EQUAL
     };
-    let with_machine = |new: New, elsewhere_us: [f64; 2]| {
+    let with_machine = |new: New, outside_us: [f64; 2]| {
         let mut trials = run(&plan, new, 11);
         for trial in &mut trials {
             let us = match trial.spec.setting.side {
-                Side::Base => elsewhere_us[0],
-                Side::New => elsewhere_us[1],
+                Side::Base => outside_us[0],
+                Side::New => outside_us[1],
             };
             let busy = trial.service.unwrap().cpu.0 + SECOND.mul_f64(us * 400.0 / 1e6);
             trial.machine.cpu = Some(CpuUse {
@@ -294,7 +294,7 @@ fn work_that_has_moved_to_other_processes_is_doubted() {
         study::findings(&plan, &trials)
     };
     let moved = with_machine(cheaper, [10.0, 510.0]);
-    let [VersusDoubt::Elsewhere { us }] = moved.doubts[..] else {
+    let [VersusDoubt::WorkMoved { us }] = moved.doubts[..] else {
         panic!("{:?}", moved.doubts);
     };
     assert!((us.value - 500.0).abs() < 1.0, "{us:?}");

@@ -49,6 +49,20 @@ fn a_slower_service_breaks_a_condition_and_the_json_keeps_to_its_schema() {
 }
 
 #[test]
+fn a_condition_on_anything_else_is_refused_before_the_run() {
+    let (new, base) = (server(2), server(2));
+    let folder = Folder::new();
+    for (required, words) in [
+        ("p99<10ms", "does not answer --require 'p99<10ms'"),
+        ("change of rss<3%", "there is no 'rss' here"),
+    ] {
+        let run = folder.run(versus(&new, &base, &format!("--require '{required}'")));
+        run.says(2, &[words]);
+        assert!(!folder.path("run.plimsoll").exists());
+    }
+}
+
+#[test]
 fn a_service_that_fails_decides_nothing() {
     let base = server(2);
     // It refuses every second request.
