@@ -14,7 +14,7 @@ pub(super) fn all(found: &VersusFindings) -> Vec<Chart> {
     let Some(first) = panels.first().cloned() else {
         return Vec::new();
     };
-    let hint = "By how much the new service takes longer, in each pass. The line is the change over all passes; above 0 the new service takes more.";
+    let hint = "By how much the new service takes longer, in each pass. The horizontal line is their mean; above 0 the new service takes more.";
     let mut chart = Chart::of(first, "passes", "Change pass by pass", hint);
     chart.panels = panels;
     chart.width = Width::Full;
@@ -32,9 +32,9 @@ fn panel(found: &FigureFound) -> Option<Panel> {
     let series = vec![
         Series {
             marker: None,
-            ..Series::line("all passes", Tone::Plain, all.to_vec())
+            ..Series::line("mean", Tone::Plain, all.to_vec())
         },
-        Series::line("each pass", Tone::Rate, points),
+        Series::line("pass", Tone::Rate, points),
     ];
     let x = Axis::new("pass", Scale::linear(1.0, passes as f64), Unit::Count);
     let y = Axis::new(

@@ -12,8 +12,8 @@ pub(super) fn document<'a>(report: &'a ReportOf<'a, Versus>) -> Document<'a> {
     let found = report.findings;
     let mut out = Document::of_run(report, 1, "services");
     out.charts(charts::all(found));
-    out.table(requests(&found.requests));
     out.table(figures(&found.figures));
+    out.table(requests(&found.requests));
     answers(&mut out, found);
     let doubts = found.doubts.iter().map(doubt_sentence);
     let small = found.figures.iter().any(is_small).then(|| {
