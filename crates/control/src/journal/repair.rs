@@ -9,6 +9,7 @@ use crate::error::ControlError;
 use crate::tasks::{ProcessKey, check_shown};
 use plimsoll_host::{Pid, ProcessStat, Root};
 use rustix::fs::{FlockOperation, OFlags, flock};
+use serde::de::IgnoredAny;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -314,13 +315,11 @@ pub(super) fn outstanding(text: &str) -> Option<(Header, BTreeMap<u64, Change>)>
 /// Why a journal is left as it is: it holds entries of another version. A torn line, which
 /// a killed writer leaves, is no JSON at all.
 fn unreadable(text: &str, path: &Path) -> Option<String> {
-    let mut entries = text
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let header = entries.next()?;
-    let header = serde_json::from_value::<Header>(header).ok();
+    let is_json = |line: &&str| serde_json::from_str::<IgnoredAny>(line).is_ok();
+    let mut entries = text.lines().filter(is_json);
+    let header = serde_json::from_str::<Header>(entries.next()?).ok();
     let is_known = header.is_some_and(|header| header.journal == VERSION);
-    let is_ours = is_known && entries.all(|entry| serde_json::from_value::<Line>(entry).is_ok());
+    let is_ours = is_known && entries.all(|entry| serde_json::from_str::<Line>(entry).is_ok());
     (!is_ours).then(|| {
         format!(
             "Not given back: {} was written by another version of Plimsoll; repair it with that one.",

@@ -86,6 +86,9 @@ pub(super) fn build(places: &Places, target: Target) -> Result<PathBuf, XtaskErr
         flags.push("\x1f");
         flags.push(flag);
     }
+    let mut c_flags = places.flags("-ffile-prefix-map=", " ");
+    // No panic passes through C: rusqlite catches those of its callbacks.
+    c_flags.push(" -fno-asynchronous-unwind-tables");
     let mut build = cargo::command();
     build
         .current_dir(&places.root)
@@ -94,7 +97,7 @@ pub(super) fn build(places: &Places, target: Target) -> Result<PathBuf, XtaskErr
         .env("CARGO_TARGET_DIR", &places.target)
         // In place of the user's RUSTFLAGS, which would make another program.
         .env("CARGO_ENCODED_RUSTFLAGS", flags)
-        .env("TARGET_CFLAGS", places.flags("-ffile-prefix-map=", " "))
+        .env("TARGET_CFLAGS", c_flags)
         .stderr(Stdio::inherit());
     output(&mut build)?;
     let folder = places.target.join(target.triple());

@@ -143,7 +143,7 @@ impl SchedulerProcess {
             if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.unread.drain(..=end).collect();
                 self.heard = Instant::now();
-                return serde_json::from_slice(&line)
+                return serde_json::from_str(&String::from_utf8_lossy(&line))
                     .map_err(|_| self.broke("its process wrote into the pipe to the rig"));
             }
             if stop.load(Ordering::Relaxed) {
