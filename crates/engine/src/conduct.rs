@@ -41,8 +41,7 @@ pub trait Planner {
         setting.rate().map(Rate::get)
     }
 
-    /// The times of a trial in microseconds, ascending, and in words. By default
-    /// p50, p99 and p99.9 of the latency, without words.
+    /// The times of a trial in microseconds, and in words. By default p50, p99 and p99.9 of the latency, without words.
     fn times(&self, trial: &Trial<Self::Setting, Self::Outcome>) -> (Vec<f64>, String) {
         latency_times(trial)
     }

@@ -43,8 +43,8 @@ pub struct Ended {
     /// Why it is invalid; empty for a valid trial.
     pub invalid: Vec<Invalid>,
     pub x: Option<f64>,
-    /// Times in microseconds, ascending: p50, p99 and p99.9 of the latency,
-    /// unless the experiment measures others.
+    /// Times in microseconds: p50, p99 and p99.9 of the latency, unless the experiment
+    /// measures others; NaN for one that the trial does not have.
     pub times_us: Vec<f64>,
     /// CPU use of the service's CPUs in percent.
     pub cpu_pct: Option<f64>,

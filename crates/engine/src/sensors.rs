@@ -115,6 +115,21 @@ impl ServiceMeter {
         self.open(threads)
     }
 
+    /// When the oldest of its processes started, in clock ticks after the boot; `None` where
+    /// none is seen.
+    pub fn started(&self) -> Result<Option<u64>, RunError> {
+        let ServiceSource::Processes(pids) = self.target.source(&self.root, &[])? else {
+            return Ok(None);
+        };
+        let mut oldest: Option<u64> = None;
+        for pid in pids {
+            if let Some(stat) = ProcessStat::read(&self.root, pid)? {
+                oldest = Some(oldest.map_or(stat.started, |one| one.min(stat.started)));
+            }
+        }
+        Ok(oldest)
+    }
+
     /// A sentence about a process of the service that is stopped, if one is.
     pub fn stopped(&self) -> Result<Option<String>, RunError> {
         let pids = match self.target.source(&self.root, &[])? {

@@ -276,7 +276,7 @@ impl FoundService {
             ),
             ServiceTarget::Elsewhere => missed(
                 "the service is on another host: its CPU use is not known".to_owned(),
-                "name its node_exporter with --node-metrics",
+                "run plimsoll there; a sweep can also name its node_exporter with --node-metrics",
             ),
             _ => met(processes(root, &self.pids)),
         }

@@ -197,7 +197,7 @@ impl fmt::Display for Condition {
 /// Why a condition could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is not a condition; write it like 'capacity>5000', 'p99<10ms at 2000', 'p99<10ms', 'errors<1%' or 'gain of plimsoll>30%'"
+    "'{0}' is not a condition; write it like 'capacity>5000', 'p99<10ms at 2000', 'p99<10ms', 'errors<1%', 'change of cpu<3%' or 'gain of plimsoll>30%'"
 )]
 pub struct ConditionError(String);
 

@@ -138,6 +138,22 @@ impl Column {
         }
     }
 
+    /// Times in microseconds, whose intervals are in spreadsheets alone.
+    pub fn values_us(
+        name: &'static str,
+        rank: u8,
+        times: impl IntoIterator<Item = Option<Estimate>>,
+    ) -> Column {
+        let estimates: Vec<_> = times.into_iter().collect();
+        let value = |time: &Option<Estimate>| Some(Estimate::alone(time.as_ref()?.value));
+        let cells = estimates.iter().map(value).map(estimate_us);
+        Column {
+            estimates: estimates.clone(),
+            estimates_unit: "us",
+            ..Column::new(name, "", rank, cells)
+        }
+    }
+
     /// Estimates of any unit with their intervals, at most so many decimals; three columns
     /// of a spreadsheet.
     pub fn estimates_of(

@@ -106,16 +106,24 @@ fn unless_paused(judged: Judgement, goal: Goal, above: Rate, doubts: &[Doubt]) -
 
 /// Undecided for a reason, whatever the figures show.
 pub fn doubted(judged: Judgement, because: &str) -> Judgement {
-    let within = because
-        .strip_prefix("The ")
-        .map(|rest| format!("the {rest}"));
-    let because = within.as_deref().unwrap_or(because);
+    let because = within_a_sentence(because);
     match judged.holds {
         Holds::Undecided => judged,
         Holds::Yes | Holds::No => Judgement {
             holds: Holds::Undecided,
             why: format!("{}, but {because}", judged.why),
         },
+    }
+}
+
+/// A sentence after another one: without its capital, unless that is of an abbreviation.
+fn within_a_sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.clone().next()) {
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
     }
 }
 

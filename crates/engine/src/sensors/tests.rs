@@ -239,3 +239,17 @@ fn a_cpu_that_no_record_holds_is_an_error_with_the_address() {
     assert!(message.contains(&url), "{message}");
     assert!(message.contains("above 8191"), "{message}");
 }
+
+/// The processes of the machine have their numbers as start times.
+#[test]
+fn a_service_started_when_its_oldest_process_did() {
+    let machine = Machine::new();
+    let listening = ServiceTarget::Listening("127.0.0.1:80".parse().unwrap());
+    let meter = ServiceMeter::new(&Root::at(machine.0.path()), &listening);
+    assert_eq!(meter.started().unwrap(), None);
+    machine.listens(70);
+    machine.listens(50);
+    assert_eq!(meter.started().unwrap(), Some(50));
+    machine.ends(50);
+    assert_eq!(meter.started().unwrap(), Some(70));
+}

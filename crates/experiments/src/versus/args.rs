@@ -3,10 +3,11 @@
 use crate::args::offered_rate::{OfferedRate, offered_rate};
 use crate::args::value::window;
 use crate::args::{
-    AgainstArgs, FIXED_OF_AGAINST, FIXED_OF_SERVER, LoadArgs, WarmUpArgs, url_or_record,
+    AgainstArgs, FIXED_OF_AGAINST, FIXED_OF_SERVER, FOR_THE_HASH_SERVICE, LoadArgs, WarmUpArgs,
+    url_or_record,
 };
 use crate::experiment::HelpPage;
-use clap::Args;
+use clap::{Arg, Args};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -41,7 +42,7 @@ pub(super) const HELP: HelpPage = HelpPage {
     short: &[
         ("url", "The new service, http:// or https://"),
         ("against", "The service that it is compared with"),
-        ("rate", "Requests per second to either"),
+        ("rate", "Requests per second to either (default: 1000)"),
         ("passes", "How often both are visited"),
         ("duration", "How long each trial measures"),
         ("method", "The method"),
@@ -53,12 +54,20 @@ pub(super) const HELP: HelpPage = HelpPage {
     fixed: &[FLAGS, FIXED_OF_AGAINST, FIXED_OF_SERVER, &["warm_up"]],
 };
 
+/// Both services are servers.
+fn without_the_hash_service(arg: Arg) -> Arg {
+    match arg.get_help_heading() {
+        Some(FOR_THE_HASH_SERVICE) => arg.hide(true),
+        _ => arg,
+    }
+}
+
 /// `plimsoll versus`
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, group = url_or_record())]
+#[command(after_help = EXAMPLES, group = url_or_record(), mut_args(without_the_hash_service))]
 pub struct VersusArgs {
     /// The new service, http:// or https://.
-    #[arg(required_unless_present = "resume")]
+    #[arg(required_unless_present = "resume", conflicts_with_all = ["memory", "files"])]
     pub(super) url: Option<String>,
 
     #[command(flatten)]

@@ -2,11 +2,13 @@
 
 use super::charts;
 use super::experiment::Versus;
-use super::findings::{ComparedFigure, FigureFound, RequestsFound, VersusDoubt, VersusFindings};
+use super::findings::{
+    ComparedFigure, FigureFound, Place, RequestsFound, VersusDoubt, VersusFindings,
+};
 use super::plan::Side;
 use crate::experiment::ReportOf;
 use plimsoll_model::Estimate;
-use plimsoll_report::{Column, Document, Ink, Role, Table, estimate, estimate_us, time_us};
+use plimsoll_report::{Column, Document, Ink, Role, Table, estimate, estimate_us};
 
 pub(super) fn document<'a>(report: &'a ReportOf<'a, Versus>) -> Document<'a> {
     let found = report.findings;
@@ -141,8 +143,20 @@ pub(super) fn doubt_sentence(doubt: &VersusDoubt) -> String {
             "{} failed {failed} of {of} requests and left {unfinished} without an answer: what these cost is not in the figures.",
             service(*side)
         ),
-        VersusDoubt::NotCarried { side, trials, of } => format!(
-            "{} did not answer as many requests as were due in {trials} of {of} trials: give a lower --rate.",
+        VersusDoubt::NotCarried {
+            side,
+            trials,
+            of,
+            answered_rps,
+        } => format!(
+            "{} did not answer as many requests as were due in {trials} of {of} trials, and {answered_rps:.0}/s in all: give a lower --rate.",
+            service(*side)
+        ),
+        VersusDoubt::FewPasses { passes, of } => format!(
+            "Only {passes} of {of} passes have a valid trial of both services: the machine is too busy for a verdict."
+        ),
+        VersusDoubt::Restarted { side, pass } => format!(
+            "{} was started anew before pass {pass}: it may be another program since; compare them in a new run.",
             service(*side)
         ),
         VersusDoubt::Bodies {
@@ -155,16 +169,7 @@ pub(super) fn doubt_sentence(doubt: &VersusDoubt) -> String {
             "{}: {pct:.1} % of its requests waited because all of the client's connections were in use, which is part of their latency: give more with -c.",
             service(*side)
         ),
-        VersusDoubt::WorkMoved { us } => {
-            let (more, us) = match us.value > 0.0 {
-                true => ("more", *us),
-                false => ("less", us.negated()),
-            };
-            format!(
-                "Outside of the service, in other processes and in the kernel, a request of the new one takes {} {more} CPU time: work has moved.",
-                estimate_us(Some(us))
-            )
-        }
+        VersusDoubt::WorkMoved { to, us } => work_moved(*to, *us),
         VersusDoubt::BackgroundWork { side, pct } => format!(
             "{} works while only the other one is loaded, {pct:.1} % as much as under load: it puts work off, has other clients, or work of its own, of which a higher --rate makes a smaller part.",
             service(*side)
@@ -179,6 +184,22 @@ pub(super) fn doubt_sentence(doubt: &VersusDoubt) -> String {
         } => format!(
             "The difference of {} changes in the course of the run, {first_pct:+.1} % in its first half and {second_pct:+.1} % in its second: one service warms up, or slows down. --warm-up 30s, or more, loads both before they are measured.",
             words(*figure)
+        ),
+    }
+}
+
+fn work_moved(to: Place, us: Estimate) -> String {
+    let (more, us) = match us.value > 0.0 {
+        true => ("more", us),
+        false => ("less", us.negated()),
+    };
+    let us = estimate_us(Some(us));
+    match to {
+        Place::OtherProcesses => format!(
+            "Outside of the service, in other processes and in the kernel, a request of the new one takes {us} {more} CPU time: work has moved, or, on busy CPUs, others had more or less of them."
+        ),
+        Place::BetweenWindows => format!(
+            "Outside of the windows, in warm-ups and while the other one is loaded, the new service takes {us} {more} CPU time per request: one of the two puts work off, or pays for its rest between trials, of which -z 5s --passes 12 has a tenth."
         ),
     }
 }
@@ -212,7 +233,7 @@ fn notes(found: &VersusFindings) -> Vec<String> {
 
 fn figures(found: &[FigureFound]) -> Table {
     let time = |name, of: fn(&FigureFound) -> Estimate| {
-        Column::words(name, "", 0, found, |f| time_us(of(f).value))
+        Column::values_us(name, 0, found.iter().map(|f| Some(of(f))))
     };
     let verdict = |f: &FigureFound| match Verdict::of(f.change_pct) {
         Verdict::More => "more",

@@ -13,6 +13,7 @@ use plimsoll_model::{
     RunPlan, Trial,
 };
 use plimsoll_report::Document;
+use plimsoll_report::chart::LiveCharts;
 use std::time::Duration;
 
 pub(super) type VersusTrial = Trial<VersusSetting, VersusOutcome>;
@@ -27,6 +28,13 @@ impl Experiment for Versus {
     const HELP: HelpPage = HELP;
     const CONDITIONS: &'static str = "'change of cpu<3%' or 'change of p99<10%'";
     const FIGURES: &'static [FigureName] = &[FigureName::Change];
+
+    const LIVE: LiveCharts = LiveCharts {
+        times_title: "CPU time per request (log scale) by pass",
+        cpu_title: "CPU use (%) by pass",
+        times: &["base", "new"],
+        x_is_count: true,
+    };
 
     type Args = VersusArgs;
     type Plan = VersusPlan;
@@ -137,7 +145,7 @@ impl Experiment for Versus {
         };
         let found = findings.figures.iter();
         match findings.figures.is_empty() {
-            true => ComparedFigure::ALL.map(|of| named(of, None)).to_vec(),
+            true => findings.shown.iter().map(|of| named(*of, None)).collect(),
             false => found.map(|f| named(f.figure, Some(f.change_pct))).collect(),
         }
     }

@@ -15,6 +15,12 @@ pub struct VersusFindings {
     /// By how much more CPU time per good answer goes to other processes and to the kernel with the new service
     /// than with the base, in microseconds: that of the machine without the service and the generator. Null where it is not seen.
     pub outside_us: Option<Estimate>,
+    /// By how much more CPU time per good answer the new service takes than the base outside of its windows, in the
+    /// warm-ups of its trials and in trials of the other one, without that of its requests then, in microseconds. Null
+    /// where it is not seen.
+    pub between_us: Option<Estimate>,
+    /// The figures that a trial of this rate and length can show.
+    pub shown: Vec<ComparedFigure>,
     /// What became of the requests of each service.
     pub requests: Vec<RequestsFound>,
     /// What makes the figures unfit to decide about the new service.
@@ -56,6 +62,16 @@ impl ComparedFigure {
         ComparedFigure::P90,
         ComparedFigure::P99,
     ];
+
+    /// Of latencies; `None` for the CPU time.
+    pub(super) const fn quantile(self) -> Option<f64> {
+        match self {
+            ComparedFigure::Cpu => None,
+            ComparedFigure::P50 => Some(0.5),
+            ComparedFigure::P90 => Some(0.9),
+            ComparedFigure::P99 => Some(0.99),
+        }
+    }
 
     /// As a condition names it.
     pub(super) const fn name(self) -> &'static str {
@@ -110,6 +126,16 @@ pub struct RequestsFound {
     pub trials: usize,
 }
 
+/// Where CPU time is not in the figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// In other processes, and in the kernel.
+    OtherProcesses,
+    /// In the service, outside of its windows.
+    BetweenWindows,
+}
+
 /// What makes the figures unfit to decide about the new service.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
@@ -131,6 +157,21 @@ pub enum VersusDoubt {
         trials: usize,
         /// Of so many.
         of: usize,
+        /// Good answers per second in all of them.
+        answered_rps: f64,
+    },
+    /// Fewer than half of the passes have a valid trial of both services.
+    FewPasses {
+        /// Passes that have.
+        passes: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// A service was started anew between two trials: it may be another program since.
+    Restarted {
+        side: Side,
+        /// The first pass after it, from 1.
+        pass: u32,
     },
     /// The mean lengths of bodies differ by more than a tenth: the services do not do the same.
     Bodies {
@@ -152,9 +193,10 @@ pub enum VersusDoubt {
         /// Its CPU time then, in percent of that under load.
         pct: f64,
     },
-    /// CPU time of other processes and of the kernel differs by more than 3 % of that of the base: work has moved there, or
+    /// CPU time that is not in the figure differs by more than 3 % of that of the base: work has moved there, or
     /// from there.
     WorkMoved {
+        to: Place,
         /// By how much more it is with the new service, per good answer, in microseconds.
         us: Estimate,
     },

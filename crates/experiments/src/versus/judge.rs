@@ -19,9 +19,9 @@ pub(super) fn judge(found: &VersusFindings, condition: &Condition) -> Option<Jud
     let is_judged = |of: &ComparedFigure| limit.of.as_ref().is_none_or(|name| name == of.name());
     let figures: Vec<ComparedFigure> = ComparedFigure::ALL.into_iter().filter(is_judged).collect();
     let unsettles = |doubt: &&VersusDoubt| {
-        // More work outside of the service makes what is broken no better.
+        // More work that is not in the figure makes what is broken no better.
         let may_turn = match doubt {
-            VersusDoubt::WorkMoved { us } => match limit.side {
+            VersusDoubt::WorkMoved { us, .. } => match limit.side {
                 LimitSide::Below => (us.value > 0.0) == (judged.holds == Holds::Yes),
                 LimitSide::Above => (us.value > 0.0) == (judged.holds == Holds::No),
             },

@@ -6,9 +6,11 @@
 mod args;
 mod charts;
 mod document;
+mod doubts;
 mod experiment;
 mod findings;
 mod judge;
+mod moved;
 mod plan;
 mod prepare;
 mod runner;

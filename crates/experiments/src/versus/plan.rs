@@ -1,9 +1,10 @@
 //! The plan of a comparison, and the order of its trials.
 
 use super::experiment::VersusTrial;
+use super::study::cpu_us;
 use plimsoll_engine::order::derive;
 use plimsoll_engine::visits::VisitPlanner;
-use plimsoll_engine::{Next, Planner, Progress, warm_up};
+use plimsoll_engine::{Ended, Next, Planner, Progress, Started, warm_up};
 use plimsoll_model::{
     CheckedPlan, CpuTime, ImplausiblePlan, Phase, Plan, Rate, ServiceWarmUp, TrialSetting,
     TrialSpec, few_passes,
@@ -84,12 +85,18 @@ impl TrialSetting for VersusSetting {
     }
 }
 
-/// What the other service did meanwhile.
+/// What is seen of both services from the start of a trial to its end, with the warm-up; `None` where it is not
+/// seen, or they are one process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct VersusOutcome {
-    /// Its CPU time in the trial, without load; `None` where it is not seen, or is the same process.
+    /// CPU time of the service that is loaded.
+    #[serde(rename = "own_cpu_ns")]
+    pub(super) own_cpu: Option<CpuTime>,
+    /// CPU time of the other one.
     #[serde(rename = "other_cpu_ns")]
     pub(super) other_cpu: Option<CpuTime>,
+    /// When the oldest process of the service that is loaded started, in clock ticks after the boot.
+    pub(super) started_ticks: Option<u64>,
 }
 
 /// Warms both services up, if the plan asks for it, and visits them in turn.
@@ -125,6 +132,11 @@ fn of_both(of_one: ServiceWarmUp) -> ServiceWarmUp {
     }
 }
 
+/// The x axis of the live view is the pass.
+fn pass(spec: &TrialSpec<VersusSetting>) -> Option<f64> {
+    spec.phase.is_level().then(|| f64::from(spec.pass + 1))
+}
+
 impl Planner for VersusPlanner<'_> {
     type Setting = VersusSetting;
     type Outcome = VersusOutcome;
@@ -156,6 +168,26 @@ impl Planner for VersusPlanner<'_> {
         Progress {
             left: visits.left + warm_up::left(&self.warm_up, trials),
             ..visits
+        }
+    }
+
+    fn announce(&self, spec: &TrialSpec<VersusSetting>) -> Started {
+        Started {
+            x: pass(spec),
+            ..self.visits.announce(spec)
+        }
+    }
+
+    fn summarize(&self, trial: &VersusTrial) -> Ended {
+        Ended {
+            what: self.describe(&trial.spec),
+            x: pass(&trial.spec),
+            times_us: match (trial.spec.setting.side, cpu_us(trial)) {
+                (_, None) => Vec::new(),
+                (Side::Base, Some(us)) => vec![us],
+                (Side::New, Some(us)) => vec![f64::NAN, us],
+            },
+            ..self.visits.summarize(trial)
         }
     }
 

@@ -4,7 +4,7 @@ use super::experiment::VersusTrial;
 use super::plan::{Side, VersusOutcome, VersusPlan, VersusSetting};
 use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, ServiceMeter, Site};
 use plimsoll_host::{CpuMeter, Root};
-use plimsoll_model::{TrialSpec, Workload};
+use plimsoll_model::{CpuTime, TrialSpec, Workload};
 use std::sync::atomic::AtomicBool;
 
 /// Where the two services run.
@@ -70,18 +70,45 @@ impl Runner<VersusSetting, VersusOutcome> for VersusRunner<'_> {
             Side::Base => (&mut self.base, &self.new),
             Side::New => (&mut self.new, &self.base),
         };
-        let opened = other.meter.as_ref().map(|meter| meter.open(&[]));
-        let mut meter = opened.transpose()?.flatten();
-        let before = read(&mut meter)?;
-        let Some(mut trial) = loaded.load.run(spec, observer, stop)? else {
+        let started = loaded.meter.as_ref().map(ServiceMeter::started);
+        let mut own_cpu = CpuSince::now(loaded.meter.as_ref())?;
+        let mut other_cpu = CpuSince::now(other.meter.as_ref())?;
+        let made = loaded.load.run(spec, observer, stop);
+        let Some(mut trial) = made.map_err(|error| about(spec.setting.side, error))? else {
             return Ok(None);
         };
-        let after = read(&mut meter)?;
-        trial.outcome.other_cpu = before.zip(after).map(|(before, after)| after.since(before));
+        trial.outcome = VersusOutcome {
+            own_cpu: own_cpu.read()?,
+            other_cpu: other_cpu.read()?,
+            started_ticks: started.transpose()?.flatten(),
+        };
         Ok(Some(trial))
     }
 }
 
-fn read(meter: &mut Option<CpuMeter>) -> Result<Option<plimsoll_model::CpuTime>, RunError> {
-    Ok(meter.as_mut().map(CpuMeter::read).transpose()?)
+/// Which service an error is about.
+fn about(side: Side, error: RunError) -> RunError {
+    match error {
+        RunError::Usage(why) => RunError::Usage(format!("{side}: {why}")),
+        other => RunError::Sensor(format!("{side}: {other}")),
+    }
+}
+
+/// What a service has taken since then.
+struct CpuSince(Option<(CpuMeter, CpuTime)>);
+
+impl CpuSince {
+    fn now(meter: Option<&ServiceMeter>) -> Result<CpuSince, RunError> {
+        let opened = meter.map(|meter| meter.open(&[])).transpose()?.flatten();
+        let begun = opened.map(|mut meter| meter.read().map(|cpu| (meter, cpu)));
+        Ok(CpuSince(begun.transpose()?))
+    }
+
+    fn read(&mut self) -> Result<Option<CpuTime>, RunError> {
+        let used = self.0.as_mut().map(|(meter, before)| {
+            let now = meter.read()?;
+            Ok(now.since(*before))
+        });
+        used.transpose()
+    }
 }

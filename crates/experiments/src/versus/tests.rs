@@ -1,13 +1,13 @@
 //! Plans, findings and conditions of made-up trials.
 
 use super::experiment::VersusTrial;
-use super::findings::{ComparedFigure, FigureFound, VersusDoubt, VersusFindings};
+use super::findings::{ComparedFigure, FigureFound, Place, VersusDoubt, VersusFindings};
 use super::plan::{Side, VersusPlan, VersusPlanner, VersusSetting};
 use super::{judge, study};
 use plimsoll_engine::{Next, Planner};
 use plimsoll_model::{
-    BodySizes, Condition, ConnectionUse, CpuTime, CpuUse, Holds, HttpService, Invalid, Phase, Plan,
-    Rate, ServiceUse, ServiceWarmUp, Trial, Verdict, Workload,
+    BodySizes, Condition, ConnectionUse, CpuSet, CpuTime, CpuUse, Holds, HttpService, Invalid,
+    Phase, Plan, Rate, ServiceUse, ServiceWarmUp, Trial, Verdict, Workload,
 };
 use plimsoll_study::seeded::Rng;
 use std::time::Duration;
@@ -181,14 +181,16 @@ fn what_is_in_doubt_decides_nothing() {
         answered: 300,
         ..slower
     });
-    assert!(matches!(
-        not_carried,
-        VersusDoubt::NotCarried {
-            side: Side::New,
-            trials: 20,
-            of: 20
-        }
-    ));
+    let VersusDoubt::NotCarried {
+        side: Side::New,
+        trials: 20,
+        of: 20,
+        answered_rps,
+    } = not_carried
+    else {
+        panic!("{not_carried:?}");
+    };
+    assert!((answered_rps - 300.0).abs() < 1.0, "{answered_rps}");
     let bodies = doubted(New {
         bytes: 50,
         ..slower
@@ -220,6 +222,69 @@ fn services_on_other_cpus_and_one_that_warms_up_are_doubted() {
     plan.against.run.cpus.service = "1".parse().unwrap();
     let found = study::findings(&plan, &run(&plan, EQUAL, 5));
     assert!(matches!(found.doubts[..], [VersusDoubt::Cpus { .. }]));
+    // Those of a service that is not seen may be any.
+    plan.against.run.cpus.service = CpuSet::default();
+    assert!(
+        study::findings(&plan, &run(&plan, EQUAL, 5))
+            .doubts
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_service_that_is_started_anew_is_doubted() {
+    let plan = plan();
+    let mut trials = run(&plan, EQUAL, 7);
+    for trial in &mut trials {
+        let anew = trial.spec.setting.side == Side::Base && trial.spec.pass >= 4;
+        trial.outcome.started_ticks = Some(if anew { 900 } else { 100 });
+    }
+    let found = study::findings(&plan, &trials);
+    let side = Side::Base;
+    assert_eq!(found.doubts, [VersusDoubt::Restarted { side, pass: 5 }]);
+    assert_eq!(holds(&found, "change of cpu<30%"), Holds::Undecided);
+}
+
+/// Both take 30 ms for their connections in each trial, and what their requests take in half of its warm-up.
+#[test]
+fn work_between_the_windows_is_doubted() {
+    let plan = plan();
+    let found = |ratio: fn(u32) -> f64, between: Duration| {
+        let new = New {
+            cpu: ratio,
+            ..EQUAL
+        };
+        let mut trials = run(&plan, new, 11);
+        for trial in &mut trials {
+            trial.warm_up = SECOND / 5;
+            trial.machine.window = SECOND;
+            let more = match trial.spec.setting.side {
+                Side::Base => Duration::ZERO,
+                Side::New => between,
+            };
+            // Its connections are open after half of it.
+            let used = trial.service.unwrap().cpu.0.mul_f64(1.1);
+            trial.outcome.own_cpu = Some(CpuTime(used + SECOND * 3 / 100 + more));
+        }
+        study::findings(&plan, &trials)
+    };
+    for ratio in [(|_| 1.0) as fn(u32) -> f64, |_| 0.1, |_| 1.2, |_| 10.0] {
+        let alike = found(ratio, Duration::ZERO);
+        assert!(alike.doubts.is_empty(), "{:?}", alike.doubts);
+    }
+    let put_off = found(|_| 0.8, SECOND / 10);
+    let [
+        VersusDoubt::WorkMoved {
+            to: Place::BetweenWindows,
+            us,
+        },
+    ] = put_off.doubts[..]
+    else {
+        panic!("{:?}", put_off.doubts);
+    };
+    assert!((us.value - 250.0).abs() < 25.0, "{us:?}");
+    assert_eq!(holds(&put_off, "change of cpu<3%"), Holds::Undecided);
+    assert_eq!(holds(&put_off, "change of p50<3%"), Holds::Yes);
 }
 
 #[test]
@@ -237,6 +302,7 @@ fn a_pass_counts_where_both_have_a_valid_trial() {
     }
     let found = study::findings(&plan, &trials);
     assert_eq!(found.passes, 6);
+    assert_eq!(found.doubts, [VersusDoubt::FewPasses { passes: 6, of: 20 }]);
     assert!(found.requests.iter().all(|r| r.intended == 6 * 400));
     assert!(study::findings(&plan, &[]).figures.is_empty());
     let none = judge::judge(
@@ -294,7 +360,13 @@ fn work_that_has_moved_to_other_processes_is_doubted() {
         study::findings(&plan, &trials)
     };
     let moved = with_machine(cheaper, [10.0, 510.0]);
-    let [VersusDoubt::WorkMoved { us }] = moved.doubts[..] else {
+    let [
+        VersusDoubt::WorkMoved {
+            to: Place::OtherProcesses,
+            us,
+        },
+    ] = moved.doubts[..]
+    else {
         panic!("{:?}", moved.doubts);
     };
     assert!((us.value - 500.0).abs() < 1.0, "{us:?}");

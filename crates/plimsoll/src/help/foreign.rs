@@ -1,16 +1,16 @@
-//! Flags of wrk, oha, vegeta, hey and k6 that are others here.
+//! Flags of wrk, oha, vegeta, hey, k6 and hyperfine that are others here.
 
 use std::ffi::OsString;
 
 /// Flags of theirs, and what to use.
-const FLAGS: [(&[&str], &str); 12] = [
+const FLAGS: [(&[&str], &str); 15] = [
     (
         &["-n", "-i", "--iterations"],
         "for a number of requests: plimsoll run --requests N",
     ),
     (
         &["-q", "-R", "--qps", "--rps"],
-        "for requests per second: plimsoll run --rate RATE",
+        "for requests per second: --rate RATE of plimsoll run and versus",
     ),
     (
         &["-t", "--threads"],
@@ -40,6 +40,18 @@ const FLAGS: [(&[&str], &str); 12] = [
     ),
     (&["--body-file", "-D"], "for a body in a file: --data @FILE"),
     (&["--latency"], "latency is always measured"),
+    (
+        &["-r", "--runs", "--repeat", "--trials"],
+        "for how often each is measured: --passes N",
+    ),
+    (
+        &["--base", "--baseline", "--reference"],
+        "for the service to compare with: --against URL of plimsoll versus",
+    ),
+    (
+        &["--no-tui", "--quiet"],
+        "for lines in place of the live view: --plain",
+    ),
 ];
 
 /// The commands that offer requests.

@@ -21,7 +21,7 @@ pub(crate) struct FrameArgs {
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: Format,
 
-    /// The run passes if this holds, such as 'capacity>5000', 'p99<10ms at 2000' or 'no worse than BASELINE by 5%' of a sweep, 'p99<10ms' of a run, 'gain of plimsoll>30%' of a yield, 'p99 of gate<20us' of a wake, 'metg50 of ours<1us' of a rig. Exit status 0 if it does, 3 if it does not, 4 if the figures allow both. Repeatable.
+    /// The run passes if this holds, such as 'capacity>5000', 'p99<10ms at 2000' or 'no worse than BASELINE by 5%' of a sweep, 'p99<10ms' of a run, 'change of cpu<3%' of a versus, 'gain of plimsoll>30%' of a yield, 'p99 of gate<20us' of a wake, 'metg50 of ours<1us' of a rig. Exit status 0 if it does, 3 if it does not, 4 if the figures allow both. Repeatable.
     #[arg(long = "require", value_name = "CONDITION")]
     pub(crate) require: Vec<Required>,
 

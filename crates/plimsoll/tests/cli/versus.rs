@@ -55,6 +55,8 @@ fn a_condition_on_anything_else_is_refused_before_the_run() {
     for (required, words) in [
         ("p99<10ms", "does not answer --require 'p99<10ms'"),
         ("change of rss<3%", "there is no 'rss' here"),
+        // A trial has 40 requests.
+        ("change of p99<3%", "there is no 'p99' here"),
     ] {
         let run = folder.run(versus(&new, &base, &format!("--require '{required}'")));
         run.says(2, &[words]);

@@ -7,7 +7,7 @@ use plimsoll_model::sort_by_number;
 pub struct TrialPoint {
     /// Its place on the x axis.
     pub load: f64,
-    /// In microseconds, one for each name.
+    /// In microseconds, one for each name; NaN for one that the trial does not have.
     pub times_us: Vec<f64>,
     /// In percent.
     pub cpu_pct: Option<f64>,
@@ -50,7 +50,12 @@ pub fn progress(run: &Progress) -> [Option<Chart>; 2] {
 }
 
 fn times(run: &Progress) -> Option<Chart> {
-    let of = |which: usize| move |trial: &TrialPoint| trial.times_us.get(which).copied();
+    let of = |which: usize| {
+        move |trial: &TrialPoint| {
+            let us = trial.times_us.get(which).copied();
+            us.filter(|us| us.is_finite())
+        }
+    };
     // Of the invalid ones, the time that a goal is about most often.
     let mut series = vec![dots(run, ("", Tone::Dim), false, of(1))];
     let lines = run.charts.times.iter().zip(TONES).enumerate();
