@@ -30,6 +30,7 @@ mod direction;
 mod doubts;
 mod drift;
 pub mod evidence;
+pub mod fisher;
 mod flat;
 pub mod gate_power;
 mod headroom;

@@ -54,17 +54,19 @@ pub(super) const HELP: HelpPage = HelpPage {
     fixed: &[FLAGS, FIXED_OF_AGAINST, FIXED_OF_SERVER, &["warm_up"]],
 };
 
-/// Both services are servers.
-fn without_the_hash_service(arg: Arg) -> Arg {
-    match arg.get_help_heading() {
-        Some(FOR_THE_HASH_SERVICE) => arg.hide(true),
+/// Both services are servers, and connections are new in each short trial.
+fn of_two_servers(arg: Arg) -> Arg {
+    match (arg.get_id().as_str(), arg.get_help_heading()) {
+        (_, Some(FOR_THE_HASH_SERVICE)) => arg.hide(true),
+        ("connections", _) => arg
+            .help("Connections kept open (default: a tenth of the requests in a window, 4 to 128)"),
         _ => arg,
     }
 }
 
 /// `plimsoll versus`
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, group = url_or_record(), mut_args(without_the_hash_service))]
+#[command(after_help = EXAMPLES, group = url_or_record(), mut_args(of_two_servers))]
 pub struct VersusArgs {
     /// The new service, http:// or https://.
     #[arg(required_unless_present = "resume", conflicts_with_all = ["memory", "files"])]

@@ -4,9 +4,10 @@ use super::experiment::VersusTrial;
 use super::findings::{ComparedFigure, FigureFound, RequestsFound, VersusDoubt};
 use super::moved;
 use super::plan::{Side, VersusPlan};
-use super::study::{Pass, levels, pairs};
+use super::study::{Pass, all_trials_pct, levels, pairs};
+use plimsoll_model::{InvalidKind, Workload};
 use plimsoll_study::carried::trial_is_carried;
-use plimsoll_study::pairs;
+use plimsoll_study::{fisher, pairs};
 use std::collections::BTreeSet;
 
 /// Bodies that differ by more are of services that do not do the same: a counter or a date makes
@@ -20,6 +21,10 @@ const WAITED_PCT: f64 = 1.0;
 const PAUSES: f64 = 0.1;
 /// Less is what any server does by itself.
 const BACKGROUND_PCT: f64 = 3.0;
+
+/// Of each connection in a window, below which what a service does for a new one may be most of it.
+const FEW_PER_CONNECTION: f64 = 5.0;
+const DISTURBED_P: f64 = 0.01;
 
 pub(super) fn all(
     (plan, trials): (&VersusPlan, &[VersusTrial]),
@@ -46,6 +51,9 @@ pub(super) fn all(
             .filter_map(|of| trend(of, passes)),
     );
     all.extend(moved::doubts(passes, figures));
+    all.extend(new_connections(plan));
+    all.extend(disturbed(trials));
+    all.extend(uneven(all_trials_pct(trials), figures));
     all
 }
 
@@ -118,6 +126,43 @@ fn not_carried(side: Side, passes: &[Pass<'_>]) -> Option<VersusDoubt> {
         of,
         answered_rps: answered_rps(side, passes),
     })
+}
+
+/// Unless each is to have so few.
+fn new_connections(plan: &VersusPlan) -> Option<VersusDoubt> {
+    let Workload::Http(http) = &plan.load.workload else {
+        return None;
+    };
+    let due = plan.rate.get() * plan.load.run.window.as_secs_f64();
+    let requests = due / f64::from(http.connections);
+    let may_have_more = http.requests_per_connection.is_none() && requests < FEW_PER_CONNECTION;
+    may_have_more.then_some(VersusDoubt::NewConnections { requests })
+}
+
+fn disturbed(trials: &[VersusTrial]) -> Option<VersusDoubt> {
+    let counts = |side| {
+        let own = || levels(trials).filter(move |t| t.spec.setting.side == side);
+        let by_others = own().filter(|t| {
+            let mut reasons = t.verdict.reasons().iter();
+            reasons.any(|reason| reason.kind() == InvalidKind::OtherLoad)
+        });
+        (by_others.count() as u64, own().count() as u64)
+    };
+    let (base, new) = (counts(Side::Base), counts(Side::New));
+    let share = |(found, all): (u64, u64)| found as f64 / all as f64;
+    let side = match share(new) > share(base) {
+        true => Side::New,
+        false => Side::Base,
+    };
+    let p = fisher::p_value([base.0, new.0], [base.1, new.1]);
+    (p < DISTURBED_P).then_some(VersusDoubt::Disturbed { side, base, new })
+}
+
+fn uneven(pct: Option<f64>, figures: &[FigureFound]) -> Option<VersusDoubt> {
+    let cpu = figures.iter().find(|f| f.figure == ComparedFigure::Cpu)?;
+    let (low, high) = cpu.change_pct.interval()?;
+    let all_pct = pct.filter(|pct| *pct < low || *pct > high)?;
+    Some(VersusDoubt::Uneven { all_pct })
 }
 
 fn trend(figure: ComparedFigure, passes: &[Pass<'_>]) -> Option<VersusDoubt> {

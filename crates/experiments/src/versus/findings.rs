@@ -19,6 +19,8 @@ pub struct VersusFindings {
     /// warm-ups of its trials and in trials of the other one, without that of its requests then, in microseconds. Null
     /// where it is not seen.
     pub between_us: Option<Estimate>,
+    /// By how much the CPU time of all trials, also of invalid ones, by all their good answers differs, in percent of the base.
+    pub all_trials_pct: Option<f64>,
     /// The figures that a trial of this rate and length can show.
     pub shown: Vec<ComparedFigure>,
     /// What became of the requests of each service.
@@ -48,7 +50,7 @@ impl VersusDoubt {
     pub(super) fn is_about(&self, of: ComparedFigure) -> bool {
         match self {
             VersusDoubt::Trend { figure, .. } => *figure == of,
-            VersusDoubt::WorkMoved { .. } => of == ComparedFigure::Cpu,
+            VersusDoubt::WorkMoved { .. } | VersusDoubt::Uneven { .. } => of == ComparedFigure::Cpu,
             VersusDoubt::Connections { .. } => of != ComparedFigure::Cpu,
             _ => true,
         }
@@ -179,6 +181,28 @@ pub enum VersusDoubt {
         base_bytes: f64,
         /// That of the new service.
         new_bytes: f64,
+    },
+    /// Each connection has few requests in a window: what a service does for a new one weighs more than under a
+    /// steady load.
+    NewConnections {
+        /// So many, on average.
+        requests: f64,
+    },
+    /// Other processes disturbed the trials of one service more often than those of the other, at 1 %: what it has
+    /// them do is not in the figures, because such trials are invalid.
+    Disturbed {
+        /// The service whose trials were disturbed more often.
+        side: Side,
+        /// Trials of the base that others disturbed, and all of them.
+        base: (u64, u64),
+        /// Those of the new service.
+        new: (u64, u64),
+    },
+    /// The CPU time of all trials by all answers changes by what lies outside of the interval: a few trials take
+    /// far more than the others, or invalid ones.
+    Uneven {
+        /// That change, in percent of the base.
+        all_pct: f64,
     },
     /// Requests waited for one of the client's connections: their latency is not the service's alone.
     Connections {

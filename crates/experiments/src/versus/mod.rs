@@ -14,6 +14,7 @@ mod moved;
 mod plan;
 mod prepare;
 mod runner;
+mod sentences;
 mod study;
 #[cfg(test)]
 mod tests;

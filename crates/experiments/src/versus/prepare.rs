@@ -14,6 +14,10 @@ use plimsoll_model::{Plan, Rate, WarmUp, Workload};
 use std::time::Duration;
 
 const USUAL_RPS: f64 = 1000.0;
+/// Requests of a connection in a window.
+const PER_CONNECTION: f64 = 10.0;
+/// A slow answer is not to hold up the next request.
+const FEWEST_CONNECTIONS: u32 = 4;
 /// After the connections are open.
 const SETTLED: Duration = ms(100);
 /// Each trial of a service's warm-up.
@@ -30,11 +34,16 @@ pub(super) fn plan(
     let rate = rate.unwrap_or(usual);
     let service_warm_up = args.warm_up.at(rate)?;
     let base = args.other.workload(&args.load, root)?;
-    let base = base.ok_or_else(|| {
+    let mut base = base.ok_or_else(|| {
         let why = "give the service to compare with: --against URL";
         RunError::Usage(why.to_owned())
     })?;
-    let new = args.load.workload(args.url.as_deref(), root)?;
+    let mut new = args.load.workload(args.url.as_deref(), root)?;
+    if args.load.server.connections.is_none() {
+        let due = rate.get() * args.duration.as_secs_f64();
+        usual_connections(&mut base, due);
+        usual_connections(&mut new, due);
+    }
     let site = Sites::of(&base, &new, root)?;
     let load = |workload, side| Plan {
         service_warm_up,
@@ -47,6 +56,16 @@ pub(super) fn plan(
     };
     let notes = note.into_iter().collect();
     Ok(Prepared { plan, site, notes })
+}
+
+/// Each has some ten of the requests that are due in a window, unless it is to have fewer.
+fn usual_connections(workload: &mut Workload, due: f64) {
+    if let Workload::Http(http) = workload
+        && http.requests_per_connection.is_none()
+    {
+        let tenth = (due / PER_CONNECTION).ceil() as u32;
+        http.connections = tenth.max(FEWEST_CONNECTIONS).min(http.connections);
+    }
 }
 
 pub(super) fn again(

@@ -4,7 +4,7 @@ use super::experiment::VersusTrial;
 use super::findings::{ComparedFigure, FigureFound, RequestsFound, VersusFindings};
 use super::plan::{Side, VersusPlan};
 use super::{doubts, moved};
-use plimsoll_model::{BodySizes, Errors, HIDDEN, Workload};
+use plimsoll_model::{BodySizes, CpuTime, Errors, HIDDEN, Workload};
 use plimsoll_study::bootstrap::shows_quantile;
 use plimsoll_study::pairs::{self, Pair};
 
@@ -33,6 +33,7 @@ pub(super) fn findings(plan: &VersusPlan, trials: &[VersusTrial]) -> VersusFindi
         figures,
         outside_us: moved::outside_us(&passes),
         between_us: moved::between_us(&passes, 1.0),
+        all_trials_pct: all_trials_pct(trials),
         shown: shown(plan),
         doubts,
         requests,
@@ -72,6 +73,18 @@ fn passes<'t>(plan: &VersusPlan, trials: &'t [VersusTrial]) -> Vec<Pass<'t>> {
 
 pub(super) fn cpu_us(trial: &VersusTrial) -> Option<f64> {
     trial.service.as_ref()?.cpu.us_per(trial.sensed_answers())
+}
+
+/// A mean of logarithms shows little of what few trials take, and nothing of the invalid ones.
+pub(super) fn all_trials_pct(trials: &[VersusTrial]) -> Option<f64> {
+    let us = |side| {
+        let own = levels(trials).filter(|t| t.spec.setting.side == side);
+        let each = own.filter_map(|t| Some((t.service.as_ref()?.cpu, t.sensed_answers())));
+        let (cpu, answers) = each.fold((CpuTime::ZERO, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+        cpu.us_per(answers)
+    };
+    let (base, new) = (us(Side::Base)?, us(Side::New)?);
+    Pair { base, new }.change_pct()
 }
 
 fn value_us(of: ComparedFigure, trial: &VersusTrial) -> Option<f64> {

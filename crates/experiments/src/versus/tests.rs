@@ -6,8 +6,8 @@ use super::plan::{Side, VersusPlan, VersusPlanner, VersusSetting};
 use super::{judge, study};
 use plimsoll_engine::{Next, Planner};
 use plimsoll_model::{
-    BodySizes, Condition, ConnectionUse, CpuSet, CpuTime, CpuUse, Holds, HttpService, Invalid,
-    Phase, Plan, Rate, ServiceUse, ServiceWarmUp, Trial, Verdict, Workload,
+    BodySizes, Condition, ConnectionUse, CpuSet, CpuTime, CpuUse, CpusOf, Holds, HttpService,
+    Invalid, Phase, Plan, Rate, ServiceUse, ServiceWarmUp, Share, Trial, Verdict, Workload,
 };
 use plimsoll_study::seeded::Rng;
 use std::time::Duration;
@@ -380,4 +380,78 @@ fn work_that_has_moved_to_other_processes_is_doubted() {
     let worse = with_machine(dearer, [10.0, 510.0]);
     assert_eq!(worse.doubts.len(), 1);
     assert_eq!(holds(&worse, "change of cpu<3%"), Holds::No);
+}
+
+#[test]
+fn few_requests_of_a_connection_are_doubted_unless_they_are_asked_for() {
+    let mut plan = plan();
+    let Workload::Http(http) = &mut plan.load.workload else {
+        panic!("no server");
+    };
+    http.connections = 128;
+    let found = study::findings(&plan, &run(&plan, EQUAL, 7));
+    assert_eq!(
+        found.doubts,
+        [VersusDoubt::NewConnections { requests: 3.125 }]
+    );
+    let Workload::Http(http) = &mut plan.load.workload else {
+        panic!("no server");
+    };
+    http.requests_per_connection = std::num::NonZeroU32::new(2);
+    let found = study::findings(&plan, &run(&plan, EQUAL, 7));
+    assert!(found.doubts.is_empty(), "{:?}", found.doubts);
+}
+
+/// Every second trial of the new service has others at work, and is invalid.
+#[test]
+fn others_that_disturb_one_service_are_doubted() {
+    let plan = plan();
+    let found = |ratio: fn(u32) -> f64, disturbed: Side| {
+        let new = New {
+            cpu: ratio,
+            ..EQUAL
+        };
+        let mut trials = run(&plan, new, 7);
+        let others = trials.iter().filter(|t| t.spec.setting.side == disturbed);
+        let mut others: Vec<VersusTrial> = others.step_by(2).cloned().collect();
+        for trial in &mut others {
+            trial.verdict = Verdict::Invalid(vec![Invalid::OtherLoad {
+                used: Share::ONE,
+                bound: Share::ZERO,
+                on: CpusOf::Machine,
+            }]);
+        }
+        trials.extend(others);
+        study::findings(&plan, &trials)
+    };
+    let cheaper = found(|_| 0.7, Side::New);
+    assert_eq!(
+        cheaper.doubts,
+        [VersusDoubt::Disturbed {
+            side: Side::New,
+            base: (0, 20),
+            new: (10, 30),
+        }]
+    );
+    assert_eq!(holds(&cheaper, "change of cpu<3%"), Holds::Undecided);
+    let dearer = found(|_| 1.5, Side::New);
+    assert_eq!(holds(&dearer, "change of cpu<3%"), Holds::No);
+    let dearer = found(|_| 1.5, Side::Base);
+    assert_eq!(holds(&dearer, "change of cpu<3%"), Holds::Undecided);
+}
+
+/// Two passes of twenty have ten times the work.
+#[test]
+fn work_of_few_trials_is_doubted() {
+    let plan = plan();
+    let collecting = New {
+        cpu: |pass| if pass % 10 == 9 { 8.0 } else { 0.6 },
+        ..EQUAL
+    };
+    let found = study::findings(&plan, &run(&plan, collecting, 7));
+    let [VersusDoubt::Uneven { all_pct }] = found.doubts[..] else {
+        panic!("{:?}", found.doubts);
+    };
+    assert!(all_pct > 20.0, "{all_pct}");
+    assert_eq!(holds(&found, "change of cpu<3%"), Holds::Undecided);
 }

@@ -10,7 +10,7 @@ const FLAGS: [(&[&str], &str); 15] = [
     ),
     (
         &["-q", "-R", "--qps", "--rps"],
-        "for requests per second: --rate RATE of plimsoll run and versus",
+        "for requests per second: plimsoll run --rate RATE, and versus",
     ),
     (
         &["-t", "--threads"],

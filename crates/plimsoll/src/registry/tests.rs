@@ -28,7 +28,7 @@ const GATE_DECISIONS: &str = "`plimsoll gate --log FILE` writes one JSON object 
     of entries and reasons may be added.";
 
 /// Numbers that may be negative: their unit and meaning are stated elsewhere.
-const SIGNED: [&str; 9] = [
+const SIGNED: [&str; 11] = [
     "value",
     "low",
     "high",
@@ -38,6 +38,8 @@ const SIGNED: [&str; 9] = [
     "by_pass_pct",
     "first_pct",
     "second_pct",
+    "all_trials_pct",
+    "all_pct",
 ];
 
 /// Numbers that are more than 0.

@@ -15,7 +15,7 @@ fn server(after_ms: u64) -> KnownServer {
 fn versus(new: &KnownServer, base: &KnownServer, more: &str) -> String {
     let loud = LOUD.join(" ");
     format!(
-        "versus http://{}/ --against http://{}/ --rate 200 -z 200ms --passes 8 -c 32 --arrivals constant --seed 1 -o run.plimsoll --no-html {loud} {more}",
+        "versus http://{}/ --against http://{}/ --rate 200 -z 200ms --passes 8 -c 8 --arrivals constant --seed 1 -o run.plimsoll --no-html {loud} {more}",
         new.addr(),
         base.addr()
     )
