@@ -74,8 +74,8 @@ fn ink(found: &VersusFindings, figure: &FigureFound) -> Ink {
     }
 }
 
-/// Two processes of one program differ by so much, by memory layout or hash seeds: of 20 pairs of equal
-/// servers two had an interval without 0 (docs/benchmarks.md).
+/// Two processes of one program differ by so much, by memory layout or hash seeds: of 40 pairs of equal
+/// servers three had an interval without 0 (docs/benchmarks.md).
 const OF_PROCESSES_PCT: f64 = 3.0;
 
 /// Whether a change is shown, and may be that of the processes and not of what they run.
