@@ -59,7 +59,7 @@ fn of_two_servers(arg: Arg) -> Arg {
     match (arg.get_id().as_str(), arg.get_help_heading()) {
         (_, Some(FOR_THE_HASH_SERVICE)) => arg.hide(true),
         ("connections", _) => arg
-            .help("Connections kept open (default: a tenth of the requests in a window, 4 to 128)"),
+            .help("Connections kept open (default: a tenth of the requests in a window, more for slow answers, 4 to 128)"),
         _ => arg,
     }
 }

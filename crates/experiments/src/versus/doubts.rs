@@ -5,7 +5,7 @@ use super::findings::{ComparedFigure, FigureFound, RequestsFound, VersusDoubt};
 use super::moved;
 use super::plan::{Side, VersusPlan};
 use super::study::{Pass, all_trials_pct, levels, pairs};
-use plimsoll_model::{InvalidKind, Workload};
+use plimsoll_model::Workload;
 use plimsoll_study::carried::trial_is_carried;
 use plimsoll_study::{fisher, pairs};
 use std::collections::BTreeSet;
@@ -24,7 +24,8 @@ const BACKGROUND_PCT: f64 = 3.0;
 
 /// Of each connection in a window, below which what a service does for a new one may be most of it.
 const FEW_PER_CONNECTION: f64 = 5.0;
-const DISTURBED_P: f64 = 0.01;
+/// One run in a hundred of equal services has such a difference.
+const BY_CHANCE: f64 = 0.01;
 
 pub(super) fn all(
     (plan, trials): (&VersusPlan, &[VersusTrial]),
@@ -52,7 +53,7 @@ pub(super) fn all(
     );
     all.extend(moved::doubts(passes, figures));
     all.extend(new_connections(plan));
-    all.extend(disturbed(trials));
+    all.extend(invalid_trials(trials));
     all.extend(uneven(all_trials_pct(trials), figures));
     all
 }
@@ -129,7 +130,7 @@ fn not_carried(side: Side, passes: &[Pass<'_>]) -> Option<VersusDoubt> {
 }
 
 /// Unless each is to have so few.
-fn new_connections(plan: &VersusPlan) -> Option<VersusDoubt> {
+pub(super) fn new_connections(plan: &VersusPlan) -> Option<VersusDoubt> {
     let Workload::Http(http) = &plan.load.workload else {
         return None;
     };
@@ -139,14 +140,11 @@ fn new_connections(plan: &VersusPlan) -> Option<VersusDoubt> {
     may_have_more.then_some(VersusDoubt::NewConnections { requests })
 }
 
-fn disturbed(trials: &[VersusTrial]) -> Option<VersusDoubt> {
+fn invalid_trials(trials: &[VersusTrial]) -> Option<VersusDoubt> {
     let counts = |side| {
         let own = || levels(trials).filter(move |t| t.spec.setting.side == side);
-        let by_others = own().filter(|t| {
-            let mut reasons = t.verdict.reasons().iter();
-            reasons.any(|reason| reason.kind() == InvalidKind::OtherLoad)
-        });
-        (by_others.count() as u64, own().count() as u64)
+        let invalid = own().filter(|t| !t.verdict.is_valid());
+        (invalid.count() as u64, own().count() as u64)
     };
     let (base, new) = (counts(Side::Base), counts(Side::New));
     let share = |(found, all): (u64, u64)| found as f64 / all as f64;
@@ -155,7 +153,7 @@ fn disturbed(trials: &[VersusTrial]) -> Option<VersusDoubt> {
         false => Side::Base,
     };
     let p = fisher::p_value([base.0, new.0], [base.1, new.1]);
-    (p < DISTURBED_P).then_some(VersusDoubt::Disturbed { side, base, new })
+    (p < BY_CHANCE).then_some(VersusDoubt::InvalidTrials { side, base, new })
 }
 
 fn uneven(pct: Option<f64>, figures: &[FigureFound]) -> Option<VersusDoubt> {

@@ -188,12 +188,12 @@ pub enum VersusDoubt {
         /// So many, on average.
         requests: f64,
     },
-    /// Other processes disturbed the trials of one service more often than those of the other, at 1 %: what it has
-    /// them do is not in the figures, because such trials are invalid.
-    Disturbed {
-        /// The service whose trials were disturbed more often.
+    /// Trials of one service are invalid more often than those of the other, at 1 %: what it does in these, or has
+    /// others do, is not in the figures.
+    InvalidTrials {
+        /// The service with more of them.
         side: Side,
-        /// Trials of the base that others disturbed, and all of them.
+        /// Invalid trials of the base, and all of them.
         base: (u64, u64),
         /// Those of the new service.
         new: (u64, u64),

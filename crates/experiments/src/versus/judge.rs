@@ -27,7 +27,7 @@ pub(super) fn judge(found: &VersusFindings, condition: &Condition) -> Option<Jud
         // More work that is not in the figure makes what is broken no better.
         let may_turn = match doubt {
             VersusDoubt::WorkMoved { us, .. } => more_turns(us.value > 0.0),
-            VersusDoubt::Disturbed { side, .. } => more_turns(*side == Side::New),
+            VersusDoubt::InvalidTrials { side, .. } => more_turns(*side == Side::New),
             _ => true,
         };
         may_turn && figures.iter().any(|figure| doubt.is_about(*figure))

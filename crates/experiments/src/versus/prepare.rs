@@ -3,6 +3,7 @@
 use super::args::VersusArgs;
 use super::plan::{Side, VersusPlan};
 use super::runner::Sites;
+use super::{doubts, sentences};
 use crate::args::offered_rate;
 use crate::defaults::{connections_open_within, ms};
 use crate::experiment::{Machine, Prepared};
@@ -39,12 +40,12 @@ pub(super) fn plan(
         RunError::Usage(why.to_owned())
     })?;
     let mut new = args.load.workload(args.url.as_deref(), root)?;
-    if args.load.server.connections.is_none() {
-        let due = rate.get() * args.duration.as_secs_f64();
-        usual_connections(&mut base, due);
-        usual_connections(&mut new, due);
-    }
     let site = Sites::of(&base, &new, root)?;
+    if args.load.server.connections.is_none() {
+        let few = fewest_connections(rate, args.duration, site.first_answer());
+        with_fewer(&mut base, few);
+        with_fewer(&mut new, few);
+    }
     let load = |workload, side| Plan {
         service_warm_up,
         ..load(args, rate, workload, site.of_side(side), root)
@@ -54,17 +55,29 @@ pub(super) fn plan(
         against: load(base, Side::Base),
         load: load(new, Side::New),
     };
-    let notes = note.into_iter().collect();
+    let doubt = doubts::new_connections(&plan);
+    let notes = note
+        .into_iter()
+        .chain(doubt.iter().map(sentences::sentence));
+    let notes = notes.collect();
     Ok(Prepared { plan, site, notes })
 }
 
-/// Each has some ten of the requests that are due in a window, unless it is to have fewer.
-fn usual_connections(workload: &mut Workload, due: f64) {
+/// Each has some ten of the requests of a window; twice as many as are in use on average, by Little's law, if
+/// every answer takes as long as the first.
+fn fewest_connections(rate: Rate, window: Duration, first_answer: Duration) -> u32 {
+    let tenth = rate.get() * window.as_secs_f64() / PER_CONNECTION;
+    let in_use = rate.get() * first_answer.as_secs_f64();
+    let most = tenth.max(2.0 * in_use).ceil() as u32;
+    most.max(FEWEST_CONNECTIONS)
+}
+
+/// Unless each connection is to have few requests.
+fn with_fewer(workload: &mut Workload, connections: u32) {
     if let Workload::Http(http) = workload
         && http.requests_per_connection.is_none()
     {
-        let tenth = (due / PER_CONNECTION).ceil() as u32;
-        http.connections = tenth.max(FEWEST_CONNECTIONS).min(http.connections);
+        http.connections = connections.min(http.connections);
     }
 }
 
@@ -104,4 +117,20 @@ fn load(args: &VersusArgs, rate: Rate, workload: Workload, site: &Site, root: &R
     // As much again for trials that are repeated.
     plan.run.budget = pass * args.passes * 2;
     plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_has_ten_requests_unless_answers_are_slow() {
+        let of = |rps, answer_ms| {
+            let rate = Rate::per_second(rps).unwrap();
+            fewest_connections(rate, ms(500), ms(answer_ms))
+        };
+        assert_eq!(of(200.0, 2), 10);
+        assert_eq!(of(10.0, 2), FEWEST_CONNECTIONS);
+        assert_eq!(of(200.0, 100), 40);
+    }
 }

@@ -6,6 +6,7 @@ use plimsoll_engine::{Observer, OfferedLoad, RunError, Runner, ServiceMeter, Sit
 use plimsoll_host::{CpuMeter, Root};
 use plimsoll_model::{CpuTime, TrialSpec, Workload};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Where the two services run.
 #[derive(Debug)]
@@ -20,6 +21,12 @@ impl Sites {
             base: Site::of(base, root)?,
             new: Site::of(new, root)?,
         })
+    }
+
+    /// What the slower one took for its first request.
+    pub(super) fn first_answer(&self) -> Duration {
+        let each = [&self.base, &self.new].map(Site::first_answer);
+        each.into_iter().flatten().max().unwrap_or_default()
     }
 
     pub(super) fn of_side(&self, side: Side) -> &Site {

@@ -29,7 +29,7 @@ pub(super) fn sentence(doubt: &VersusDoubt) -> String {
         VersusDoubt::NewConnections { requests } => format!(
             "A connection has {requests:.1} requests in each window: what a service does for a new one weighs more than under a steady load. Give fewer with -c, or a longer -z."
         ),
-        VersusDoubt::Disturbed { side, base, new } => disturbed(*side, *base, *new),
+        VersusDoubt::InvalidTrials { side, base, new } => invalid_trials(*side, *base, *new),
         VersusDoubt::Uneven { all_pct } => format!(
             "CPU time of all trials by all answers differs by {all_pct:+.1} %, outside of the interval: few trials, or invalid ones, take far more than the others. More --passes, or a longer -z, shows more of them."
         ),
@@ -69,14 +69,14 @@ pub(super) fn sentence(doubt: &VersusDoubt) -> String {
     }
 }
 
-fn disturbed(side: Side, base: (u64, u64), new: (u64, u64)) -> String {
+fn invalid_trials(side: Side, base: (u64, u64), new: (u64, u64)) -> String {
     let ((of_base, all_base), (of_new, all_new)) = (base, new);
     let service = match side {
         Side::Base => "the base",
-        Side::New => "the new one",
+        Side::New => "the new service",
     };
     format!(
-        "Other processes disturbed {of_new} of {all_new} trials of the new service and {of_base} of {all_base} of the base: what {service} has others do is not in the figures, as such trials do not count."
+        "{of_new} of {all_new} trials of the new service are invalid, and {of_base} of {all_base} of the base: what {service} does in these, or has others do, is not in the figures."
     )
 }
 

@@ -402,9 +402,9 @@ fn few_requests_of_a_connection_are_doubted_unless_they_are_asked_for() {
     assert!(found.doubts.is_empty(), "{:?}", found.doubts);
 }
 
-/// Every second trial of the new service has others at work, and is invalid.
+/// Every second trial of one service has others at work, and is made again.
 #[test]
-fn others_that_disturb_one_service_are_doubted() {
+fn invalid_trials_of_one_service_are_doubted() {
     let plan = plan();
     let found = |ratio: fn(u32) -> f64, disturbed: Side| {
         let new = New {
@@ -427,7 +427,7 @@ fn others_that_disturb_one_service_are_doubted() {
     let cheaper = found(|_| 0.7, Side::New);
     assert_eq!(
         cheaper.doubts,
-        [VersusDoubt::Disturbed {
+        [VersusDoubt::InvalidTrials {
             side: Side::New,
             base: (0, 20),
             new: (10, 30),

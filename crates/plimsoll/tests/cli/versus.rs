@@ -1,7 +1,7 @@
 //! `plimsoll versus` for real, on two servers of known delay: what is asserted is what noise cannot
 //! change.
 
-use crate::common::{Folder, LOUD, has};
+use crate::common::{Folder, LOUD, has, keeps_to_schema};
 use plimsoll_load::known::{Behaviour, Discipline, KnownServer};
 use std::thread::sleep;
 use std::time::Duration;
@@ -29,13 +29,8 @@ fn a_slower_service_breaks_a_condition_and_the_json_keeps_to_its_schema() {
     let run = folder.run(versus(&new, &base, more));
     run.says(3, &["change of p50<100%: broken"]);
     let found = folder.run("report run.plimsoll --format json").json();
-    let text = include_str!("../../../../docs/schema/versus.schema.json");
-    let schema = jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap();
-    let faults: Vec<String> = schema
-        .iter_errors(&found)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
-    assert!(faults.is_empty(), "{faults:#?}");
+    let schema = include_str!("../../../../docs/schema/versus.schema.json");
+    keeps_to_schema(&found, schema);
     assert_eq!(found["findings"]["passes"], 8);
     assert_eq!(found["findings"]["is_itself"], false);
     let text = folder.run("report run.plimsoll").stdout;

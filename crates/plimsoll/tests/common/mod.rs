@@ -6,6 +6,7 @@ pub(crate) mod server;
 pub(crate) mod side_folder;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -124,6 +125,17 @@ pub(crate) fn has(text: &str, words: &[&str]) {
     for word in words {
         assert!(text.contains(word), "'{word}' is missing: {text}");
     }
+}
+
+/// Fails unless the JSON keeps to the schema, and names each fault.
+#[track_caller]
+pub(crate) fn keeps_to_schema(found: &Value, schema: &str) {
+    let schema = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    let faults: Vec<String> = schema
+        .iter_errors(found)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 /// A text on one line, whatever its lines were.
