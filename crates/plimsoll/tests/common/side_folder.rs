@@ -1,11 +1,14 @@
 //! `plimsoll side` in a folder, and what tests look for around it.
 
-use super::{Arguments, Ended, Folder, wait};
+use super::{Arguments, Ended, Folder, LONG, wait};
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// One at a time: each looks at what groups are left.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -61,7 +64,7 @@ impl SideFolder {
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         Running {
-            child,
+            child: Side(child),
             stdout,
             line: String::new(),
             stderr,
@@ -98,6 +101,15 @@ impl SideFolder {
     }
 }
 
+impl Drop for SideFolder {
+    /// A test that fails leaves no frozen group, which a command of a later test could enter.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.folder.command("repair --kill").output();
+        }
+    }
+}
+
 /// With a first decision that comes late, unless the flags say otherwise.
 fn late(args: impl Arguments) -> Vec<String> {
     let mut words = args.words();
@@ -111,11 +123,39 @@ fn late(args: impl Arguments) -> Vec<String> {
 }
 
 pub(crate) struct Running {
-    pub(crate) child: Child,
+    pub(crate) child: Side,
     pub(crate) stdout: BufReader<std::process::ChildStdout>,
     /// The first line that the command wrote.
     pub(crate) line: String,
     stderr: tempfile::NamedTempFile,
+}
+
+/// A `side` that is ended with its command when it is dropped, as by a test that fails.
+pub(crate) struct Side(Child);
+
+impl Drop for Side {
+    fn drop(&mut self) {
+        let end = Instant::now() + LONG;
+        // The second signal kills the command.
+        while Instant::now() < end && matches!(self.try_wait(), Ok(None)) {
+            let _ = kill_process(Pid::from_child(self), Signal::TERM);
+            std::thread::sleep(Duration::from_secs(1));
+        }
+    }
+}
+
+impl Deref for Side {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Side {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
 }
 
 impl Running {

@@ -3,7 +3,7 @@
 use super::http;
 use super::service::Service;
 use crate::error::XtaskError;
-use crate::guest::qemu::{Guest, send_lines};
+use crate::guest::qemu::{END_AT_PANIC, Guest, ON_BUSY_HOSTS, send_lines};
 use crate::tools::QEMU;
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -85,7 +85,8 @@ fn arguments(service: Service, boot: &Boot<'_>, ports: Ports) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = fixed.split_whitespace().map(Into::into).collect();
     arguments.extend(["-kernel".into(), boot.kernel.into()]);
     arguments.extend(["-initrd".into(), boot.image.into()]);
-    let line = format!("console=ttyS0 quiet panic=-1 {}", service.kernel_words());
+    let words = service.kernel_words();
+    let line = format!("console=ttyS0 quiet {ON_BUSY_HOSTS} {END_AT_PANIC} {words}");
     arguments.extend(["-append".into(), line.trim_end().into()]);
     arguments
 }
@@ -248,7 +249,7 @@ mod tests {
         let appliance = line(Service::Appliance, Accelerator::Tcg);
         assert!(appliance.contains("hostfwd=tcp:127.0.0.1:9-:80 -kernel /k -initrd /i"));
         assert!(
-            appliance.ends_with("console=ttyS0 quiet panic=-1"),
+            appliance.ends_with("console=ttyS0 quiet no_timer_check panic=-1"),
             "{appliance}"
         );
         let poll = line(Service::Poll, Accelerator::Kvm);
