@@ -64,7 +64,7 @@ impl SideFolder {
         let mut child = command.spawn().unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         Running {
-            child: Side(child),
+            child: SideProcess(child),
             stdout,
             line: String::new(),
             stderr,
@@ -123,7 +123,7 @@ fn late(args: impl Arguments) -> Vec<String> {
 }
 
 pub(crate) struct Running {
-    pub(crate) child: Side,
+    pub(crate) child: SideProcess,
     pub(crate) stdout: BufReader<std::process::ChildStdout>,
     /// The first line that the command wrote.
     pub(crate) line: String,
@@ -131,9 +131,9 @@ pub(crate) struct Running {
 }
 
 /// A `side` that is ended with its command when it is dropped, as by a test that fails.
-pub(crate) struct Side(Child);
+pub(crate) struct SideProcess(Child);
 
-impl Drop for Side {
+impl Drop for SideProcess {
     fn drop(&mut self) {
         let end = Instant::now() + LONG;
         // The second signal kills the command.
@@ -144,7 +144,7 @@ impl Drop for Side {
     }
 }
 
-impl Deref for Side {
+impl Deref for SideProcess {
     type Target = Child;
 
     fn deref(&self) -> &Child {
@@ -152,7 +152,7 @@ impl Deref for Side {
     }
 }
 
-impl DerefMut for Side {
+impl DerefMut for SideProcess {
     fn deref_mut(&mut self) -> &mut Child {
         &mut self.0
     }

@@ -18,11 +18,11 @@ pub(crate) fn emulator(target: Target) -> Tool {
     }
 }
 
-/// For the kernel: a panic reboots at once, and a reboot ends the emulator.
-pub(crate) const END_AT_PANIC: &str = "panic=-1";
-/// For the kernel on x86: it does not check at boot that its timer ticks in time. On a busy host the
-/// check fails now and then, and the kernel panics with "IO-APIC + timer doesn't work".
-pub(crate) const ON_BUSY_HOSTS: &str = "no_timer_check";
+/// A kernel parameter: a panic reboots at once, and a reboot ends the emulator.
+pub(crate) const REBOOT_AT_PANIC: &str = "panic=-1";
+/// A kernel parameter of x86: no check of the timer at boot. On a busy host the check fails now and then, and the
+/// kernel panics with "IO-APIC + timer doesn't work".
+pub(crate) const NO_TIMER_CHECK: &str = "no_timer_check";
 
 /// The machine. Two CPUs, because many scheduler behaviours need two.
 pub(crate) fn machine(target: Target) -> impl Iterator<Item = OsString> {
@@ -45,8 +45,8 @@ pub(crate) fn arguments(target: Target, kernel: &Path, initramfs: &Path) -> Vec<
     arguments.extend(["-kernel".into(), kernel.into()]);
     arguments.extend(["-initrd".into(), initramfs.into()]);
     let line = match target {
-        Target::X86 => format!("console=ttyS0 {ON_BUSY_HOSTS} {END_AT_PANIC}"),
-        Target::Arm => format!("console=ttyAMA0 {END_AT_PANIC}"),
+        Target::X86 => format!("console=ttyS0 {NO_TIMER_CHECK} {REBOOT_AT_PANIC}"),
+        Target::Arm => format!("console=ttyAMA0 {REBOOT_AT_PANIC}"),
     };
     arguments.extend(["-append".into(), line.into()]);
     arguments

@@ -3,7 +3,7 @@
 use super::http;
 use super::service::Service;
 use crate::error::XtaskError;
-use crate::guest::qemu::{END_AT_PANIC, Guest, ON_BUSY_HOSTS, send_lines};
+use crate::guest::qemu::{Guest, NO_TIMER_CHECK, REBOOT_AT_PANIC, send_lines};
 use crate::tools::QEMU;
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -86,7 +86,7 @@ fn arguments(service: Service, boot: &Boot<'_>, ports: Ports) -> Vec<OsString> {
     arguments.extend(["-kernel".into(), boot.kernel.into()]);
     arguments.extend(["-initrd".into(), boot.image.into()]);
     let words = service.kernel_words();
-    let line = format!("console=ttyS0 quiet {ON_BUSY_HOSTS} {END_AT_PANIC} {words}");
+    let line = format!("console=ttyS0 quiet {NO_TIMER_CHECK} {REBOOT_AT_PANIC} {words}");
     arguments.extend(["-append".into(), line.trim_end().into()]);
     arguments
 }
